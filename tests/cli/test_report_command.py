@@ -39,6 +39,7 @@ def test_the_command_writes_a_page(folder: Path) -> None:
     )
     result = netfold(*asked, "--title", "Karate", "--json")
     assert result.exit_code == 0, result.output
+    assert "report: reconstruction of SDNE, vectors\n" in result.stderr, "what is measured is said before it is"
     said = json.loads(result.stdout)
     assert said["models"] == ["SDNE", "vectors"] and said["nodes"] == [34, 34]
     assert said["bytes"] == Path("r.html").stat().st_size

@@ -55,6 +55,12 @@ def test_a_day_and_the_versions_it_leaves(model, tmp_path):
     assert "version 0 alone" in run("versions", tmp_path / "m1")
 
 
+def test_a_file_has_no_versions(tmp_path):
+    (tmp_path / "edges.csv").write_text("a,b\n")
+    said = run("versions", tmp_path / "edges.csv", code=2)
+    assert "edges.csv is not a model that netfold saved, and has no versions" in said
+
+
 def test_drift_is_exit_code_3_and_a_sentence(model, tmp_path):
     nf.load(model).embedding_.save(tmp_path / "same.npz")
     assert "two fits share 100%" in run("update", model, "--calibrate", tmp_path / "same.npz")

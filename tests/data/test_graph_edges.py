@@ -79,7 +79,8 @@ def test_an_unknown_rule() -> None:
 @pytest.mark.parametrize("make", ["edges", "scipy", "graph"])
 def test_weights_refused(make: str, weight: float) -> None:
     matrix = sparse.csr_array(np.array([[0, weight], [weight, 0]]))
-    with pytest.raises(InputError, match="an edge weighs .*weights are finite numbers of at least 0"):
+    which = r"edge 1 \('b', 'c'\)" if make == "edges" else "an edge"
+    with pytest.raises(InputError, match=f"{which} weighs .*weights are finite numbers of at least 0"):
         if make == "edges":
             Graph.from_edges([("a", "b", 1.0), ("b", "c", weight)])
         elif make == "scipy":

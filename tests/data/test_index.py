@@ -298,3 +298,10 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "(2 lines name no node of the model)" in said
     assert "belong together" in refuse("nearest", path, "n1", "--file", tmp_path / "nodes.txt")
     assert "metric" in refuse("nearest", path, "n1", "--index", out, "--metric", "euclidean")
+
+
+def test_an_index_of_few_nodes_says_that_none_is_needed(tmp_path: Path) -> None:
+    index = Embedding("abc", np.eye(3, dtype=np.float32)).index()
+    with pytest.raises(InputError, match="below 1,000 nodes none is needed; search without an index"):
+        index.save(tmp_path / "i.index")
+    assert not list(tmp_path.iterdir())

@@ -190,7 +190,7 @@ def test_pyg_weights() -> None:
         ({"edge_index": np.array([[0, -1], [1, 0]])}, "edge_index names node -1"),
         ({"edge_index": np.array([[0, 1], [1, 0], [1, 1]])}, "2 rows"),
         ({"edge_index": np.array([[0.0, 1], [1, 0]])}, "edge_index holds integers"),
-        ({"edge_weight": np.array([1.0, -1])}, "an edge weighs -1"),
+        ({"edge_weight": np.array([1.0, -1])}, "weighs -1"),
     ],
 )
 def test_pyg_refused(changes: dict[str, Any], why: str) -> None:

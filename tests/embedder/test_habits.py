@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -205,3 +206,12 @@ def test_what_opens_a_model_knows_every_one(name: str) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environ())
     assert int(said.stdout) == len(nf.MODELS)
+
+
+def test_what_fit_makes_is_missed_with_a_hint_before_it() -> None:
+    model = nf.SDNE(dim=2)
+    with pytest.raises(AttributeError, match=r"no attribute 'embedding_'; it is not fitted yet, call fit\(graph\)"):
+        model.embedding_  # noqa: B018
+    with pytest.raises(AttributeError, match="'SDNE' object has no attribute 'vectors'$"):
+        model.vectors  # noqa: B018
+    assert not hasattr(model, "embedding_") and not hasattr(copy.copy(model), "history_")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from netfold.learn import progress as module
-from netfold.learn.progress import Progress, _clock, _short
+from netfold.learn.progress import Progress, _clock, _short, slow_steps
 from netfold.models import SDNE
 
 
@@ -257,3 +257,19 @@ def test_a_stream_that_is_given_is_written_to_in_a_notebook_too(cell: Cell) -> N
     with shown.over(1, rows=1):
         shown.epoch(record(1, loss=1.0))
     assert "epoch 1/1" in stream.getvalue() and cell.shown == []
+
+
+def test_what_is_slow_says_how_far_it_is_and_what_is_quick_does_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    said = slow_steps("t-SNE of 9 nodes", "steps")
+    for done, second in ((0, 0.0), (10, 4.0), (20, 6.0), (30, 7.0), (50, 12.0), (100, 30.0)):
+        now[0] = second
+        said(done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "t-SNE of 9 nodes: 20 of 100 steps, about 24 s left",
+        "t-SNE of 9 nodes: 50 of 100 steps, about 12 s left",
+    ]

@@ -13,7 +13,7 @@ import pytest
 
 import netfold as nf
 from netfold import plot
-from netfold.show.plot import check_ending, project
+from netfold.show.plot import check_ending, project, projection
 
 
 def cloud(n: int = 60, dim: int = 6, seed: int = 0) -> nf.Embedding:
@@ -83,6 +83,14 @@ def test_tsne_of_nodes_that_coincide_keeps_together(places: int, copies: int, di
     centres = groups.mean(axis=1, keepdims=True)
     assert np.abs(points).max() < 100
     assert np.linalg.norm(groups - centres, axis=2).max() < 0.1 * np.abs(points).max()
+
+
+def test_tsne_says_how_far_it_is_and_ends_at_all_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openTSNE")
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(projection, "slow_steps", lambda what, unit: lambda *x: told.append(x))
+    project(np.random.default_rng(0).normal(size=(300, 4)), "tsne")
+    assert told[0] == (0, 750) and told[-1] == (750, 750) and len(told) > 20
 
 
 def test_tsne_of_too_few_is_pca() -> None:

@@ -79,12 +79,16 @@ def report(
     from netfold.show.report import write
 
     sheets = sheets_of(models, edges, classes, reading)
-    write(sheets, out, title=title, method=method, evaluate=evaluate, force=force)
+    write(sheets, out, title=title, method=method, evaluate=evaluate, force=force, on_task=_measuring)
     size = Path(out).stat().st_size
     counts = [len(x.embedding) for x in sheets]
     facts = {"models": [x.name for x in sheets], "nodes": counts, "bytes": size, "path": out}
     words = ", ".join(f"{x.name} of {counted(len(x.embedding), 'node')}" for x in sheets)
     say(facts, f"{words}; {size / 1e6:,.1f} MB\n{out}", as_json=as_json)
+
+
+def _measuring(task: str) -> None:
+    click.echo(f"report: {task}", err=True)
 
 
 def sheets_of(

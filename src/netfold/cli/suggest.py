@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +10,9 @@ from netfold.cli.inputs import graph_of, later_of, model_of, named_as, reading_f
 from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import check_new_file, check_table, force_flag, json_flag, say, write_table
 from netfold.evaluate.task import SCORES
+from netfold.learn.progress import slow_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from netfold.data.graph import Graph
 
 __all__ = ["suggest"]
@@ -68,7 +65,8 @@ def suggest(
     nodes = known.nodes if isinstance(known, Embedding) else known.embedding_.nodes
     graph = _graph(known, edges, reading)
     asked = None if node is None else node_typed(nodes, node)
-    pairs = best_pairs(known, graph, k, node=asked, score=score, on_rows=None if quiet else _progress())
+    said = None if quiet else slow_steps("suggest", "nodes")
+    pairs = best_pairs(known, graph, k, node=asked, score=score, on_rows=said)
     facts: dict[str, Any] = {"score": score or suggested_by(known), "directed": graph.directed}
     facts |= {"bipartite": graph.sides is not None, "links": len(pairs), "path": out}
     if out is not None:
@@ -88,18 +86,3 @@ def _graph(known: Any, edges: str, reading: dict[str, Any]) -> Graph:
         return named_as(graph_of(edges, known.nodes, **reading), known.nodes)
     graph: Graph = later_of(known, (edges,), reading)
     return graph
-
-
-def _progress() -> Callable[[int, int], None]:
-    """Says on standard error how far it is, every few seconds."""
-    start = last = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > 5 and done < total and sys.stderr is not None:
-            last = now
-            left = (now - start) * (total - done) / done
-            click.echo(f"suggest: {done:,} of {total:,} nodes, about {left:,.0f} s left", err=True)
-
-    return show

@@ -226,6 +226,8 @@ def versions(model: str, as_json: bool) -> None:
     from netfold.embedder.versions import deltas_of
 
     check_there(model)
+    if not (Path(model) / "manifest.json").exists():
+        raise InputError(f"{model} is not a model that netfold saved, and has no versions; netfold fit makes one")
     rows = [
         {"version": x.number, "time": x.time, "placed": len(x.placed), "gone": len(x.gone),
          "unreached": len(x.unreached), "links": len(x.weights), "how": x.how, "alarm": x.facts.get("alarm")}

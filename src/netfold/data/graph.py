@@ -170,7 +170,7 @@ class Graph:
         rule = duplicates or ("one" if weights is None else "sum")
         check_choice(_DUPLICATES, duplicates=rule)
         if weights is not None:
-            _check_weights(weights)
+            _check_weights(weights, lambda i: f"edge {i} ({nodes[int(u[i])]!r}, {nodes[int(v[i])]!r})")
         return unchecked(_assemble(u, v, weights, directed, rule, nodes), nodes, directed)
 
     @staticmethod
@@ -572,11 +572,14 @@ def _check_numbers(dtype: np.dtype[Any]) -> None:
         raise InputError(f"an adjacency matrix holds real numbers, not {dtype}")
 
 
-def _check_weights(weights: npt.NDArray[Any]) -> None:
+def _check_weights(weights: npt.NDArray[Any], called: Callable[[int], str] = lambda _: "an edge") -> None:
+    """Refuse the first weight that is none; `called` says of which edge it is."""
     most = np.finfo(np.float32).max
     if weights.size and not (weights.min() >= 0 and weights.max() <= most):
-        bad = weights[~((weights >= 0) & (weights <= most))][0]
-        raise InputError(f"an edge weighs {bad}; weights are finite numbers of at least 0 (and at most {most:.1e})")
+        i = int(np.argmin((weights >= 0) & (weights <= most)))
+        raise InputError(
+            f"{called(i)} weighs {weights[i]}; weights are finite numbers of at least 0 (and at most {most:.1e})"
+        )
 
 
 def _is_symmetric(matrix: sparse.csr_array) -> bool:

@@ -245,7 +245,8 @@ class Index:
         from netfold.io.tensors import write_manifest, write_tensors
 
         if not self._lists:
-            raise InputError(f"{self!r} has no lists, and there is nothing to save; build it with faiss, or do without")
+            why = f"below {_FEWEST:,} nodes none is needed" if len(self) < _FEWEST else "it was built without faiss"
+            raise InputError(f"{self!r} searches all nodes and has nothing to save: {why}; search without an index")
         facts: dict[str, Any] = {"metric": self.metric, "recall": self.recall_, "of": self.embedding.fingerprint}
         with staged_folder(path, force=force) as folder:
             import faiss

@@ -355,6 +355,14 @@ class Embedder(Configured, Generic[N]):
 
         return transformer_tags()
 
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name):
+            """Asked for what is not there: of what `fit` makes, the error says so."""
+            unfitted = name in ("embedding_", "history_", "network_", "graph_facts_")
+            said = "; it is not fitted yet, call fit(graph)" if unfitted else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{said}", name=name, obj=self)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "slow_steps"]
 
 _log = logging.getLogger(__name__)
 logging.getLogger("netfold").addHandler(logging.NullHandler())  # who wants to see what is logged adds a handler
@@ -145,6 +145,27 @@ class _Cell:
         bar = f'<progress max="{max(self._epochs, 1)}" value="{self._last}" style="width:12em"></progress>'
         page = f"<div>{html.escape(self._title)} {bar} {words} <small>{html.escape(self._facts)}</small></div>"
         return {"text/plain": f"{self._title}: {words}  {self._facts}".rstrip(), "text/html": page}
+
+
+_SECONDS = 5.0
+
+
+def slow_steps(what: str, unit: str) -> Callable[[int, int], None]:
+    """A function that is told how many steps of how many are done, and says so on standard error every five seconds.
+
+    What takes less than that says nothing, and so does the last step.
+    """
+    start = last = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS and done < total and sys.stderr is not None:
+            last = now
+            left = (now - start) * (total - done) / max(done, 1)
+            print(f"{what}: {done:,} of {total:,} {unit}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+
+    return show
 
 
 def _notebook() -> Callable[..., Any] | None:

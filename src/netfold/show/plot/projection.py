@@ -14,6 +14,7 @@ from netfold.data.checks import Floats, check_choice, is_number
 from netfold.data.embedding import Embedding
 from netfold.data.gaussians import projected
 from netfold.errors import InputError
+from netfold.learn.progress import slow_steps
 from netfold.show.plot.kinds import Kinds
 
 __all__ = ["check_uncertainty", "draw_ellipses", "half_axes"]
@@ -29,6 +30,8 @@ def imported(name: str) -> Any:
 
 _LEAST_TSNE = 4
 _FEW = 250
+_EVERY, _STEPS = 25, 750
+"""Steps of openTSNE between two words on how far it is, and all of them: 250 and 500."""
 _START = 1e-4
 """The deviation of the points that t-SNE begins with: small, as the method asks."""
 
@@ -155,8 +158,18 @@ def _tsne(centred: Floats, start: Floats) -> Floats:
 
         exact = TSNE(perplexity=perplexity, init=start.astype(np.float32), method="exact", random_state=0)
         return np.asarray(exact.fit_transform(centred), np.float64)
-    points = imported("openTSNE").TSNE(perplexity=perplexity, random_state=0, initialization=start).fit(centred)
-    return np.asarray(points, np.float64)
+    done, said = [0], slow_steps(f"t-SNE of {len(centred):,} nodes", "steps")
+
+    def step(*_: Any) -> bool:
+        done[0] += _EVERY
+        said(done[0], _STEPS)
+        return False  # True would end it
+
+    said(0, _STEPS)
+    tsne = imported("openTSNE").TSNE(
+        perplexity=perplexity, random_state=0, initialization=start, callbacks=step, callbacks_every_iters=_EVERY
+    )
+    return np.asarray(tsne.fit(centred), np.float64)
 
 
 _MOST = 300

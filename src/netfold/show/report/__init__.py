@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,16 +77,17 @@ def write(
     method: str = "auto",
     evaluate: bool = True,
     force: bool = False,
+    on_task: Callable[[str], object] | None = None,
 ) -> None:
     """Write a report of one or more models to an html file that opens without a network.
 
     Each sheet is a map with its loss curves, parameters and cost. `method` places the nodes: "pca", "tsne", or "auto",
     which is t-SNE for up to 5,000 nodes that are points and PCA otherwise. Models of the same data share a table for
-    each task, beside cheap baselines, unless `evaluate` is False.
+    each task, beside cheap baselines, unless `evaluate` is False; `on_task` is told what is measured next.
     """
     listed = _checked(sheets, method)
     check_writable(Path(path), force=force)
-    text = _html(listed, title, method, evaluate)
+    text = _html(listed, title, method, evaluate, on_task)
     with staged_file(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -156,12 +157,18 @@ def _checked(sheets: Iterable[Sheet], method: str) -> list[Sheet]:
     return listed
 
 
-def _html(sheets: list[Sheet], title: str | None, method: str, evaluate: bool) -> str:
+def _html(
+    sheets: list[Sheet],
+    title: str | None,
+    method: str,
+    evaluate: bool,
+    on_task: Callable[[str], object] | None = None,
+) -> str:
     """The whole page."""
     blocks, heading = Blocks(), title or " · ".join(sheet.name for sheet in sheets)
     packed = [packed_sheet(sheet, blocks, method) for sheet in sheets]
     stills = [facts.pop("still") for facts in packed]
-    tables = [*trial_tables(sheets), *(tables_of(sheets) if evaluate else [])]
+    tables = [*trial_tables(sheets), *(tables_of(sheets, on_task) if evaluate else [])]
     facts = {"title": heading, "sheets": packed, "tables": tables, "data": _data(sheets)}
     return html_page(heading, facts, blocks, stills)
 

@@ -166,14 +166,17 @@ def _sampled(classes: Mapping[Any, Any]) -> dict[Any, Any]:
     return {node: classes[node] for node in nodes}
 
 
-def tables_of(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
-    """A table for each task; models of the same data, or with the same classes, are in one."""
+def tables_of(sheets: Iterable[Sheet], on_task: Callable[[str], object] | None = None) -> list[dict[str, Any]]:
+    """A table for each task; models of the same data, or with the same classes, are in one.
+
+    `on_task` is told what is measured next.
+    """
     together: dict[str, list[Sheet]] = {}
     for sheet in sheets:
         key = sheet.data.fingerprint if sheet.data is not None else f"sheet {sheet.name}"
         together.setdefault(key, []).append(sheet)
     several = len(together) > 1
-    return [table for group in together.values() for table in _of_group(group, several=several)]
+    return [table for group in together.values() for table in _of_group(group, several, on_task)]
 
 
 def trial_tables(sheets: Iterable[Sheet]) -> list[dict[str, Any]]:
@@ -200,7 +203,7 @@ def _trial_table(name: str, trials: Trials) -> dict[str, Any]:
     return table | {"notes": notes, "smaller": smaller}
 
 
-def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
+def _of_group(group: list[Sheet], several: bool, on_task: Callable[[str], object] | None) -> list[dict[str, Any]]:
     data, tables = group[0].data, []
 
     def add(name: str, task: Measure, sheets: list[Sheet]) -> None:
@@ -208,6 +211,8 @@ def _of_group(group: list[Sheet], *, several: bool) -> list[dict[str, Any]]:
         own = partial(task, score="own") if name == TASKS["reconstruction"].words else None
         models = {sheet.name: sheet.model for sheet in sheets}
         if sheets:
+            if on_task is not None:
+                on_task(f"{name} of {', '.join(models)}")
             tables.append(task_table(name + of, task, models, own, _beside(name, data)))
 
     for name, task in _tasks(data).items():
