@@ -14,7 +14,7 @@ from naive_rankings import Matrix, Model, naive_area, naive_average_precision, n
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.errors import InputError
-from netfold.evaluate import EdgeSplit, choose_pair_score, link_prediction, link_tasks, sample_negatives, split_edges
+from netfold.evaluate import EdgeSplit, choose_pair_score, held_out, link_prediction, sample_negatives, split_edges
 from netfold.evaluate.pairs import isolated_as_average
 from netfold.evaluate.scores import chosen_score, pair_scores
 from netfold.models import SDNE, DepthLGP, load
@@ -215,7 +215,6 @@ def test_baselines_score_isolated_nodes_alike() -> None:
 
 @pytest.mark.parametrize("best", ["dot", "cosine", "distance"])
 def test_the_score_that_finds_held_out_links_is_chosen(best: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_tasks, "WITH_WALKS", ())  # walks know the blocks as well
     rng, n = np.random.default_rng(0), 120
     blocks = np.arange(n) % 3
     if best == "distance":  # places on a line from the origin: the product knows nothing, nor does the cosine
@@ -235,6 +234,7 @@ def test_the_score_that_finds_held_out_links_is_chosen(best: str, monkeypatch: p
         fits.append(part)
         return Embedding(range(n), vectors)
 
+    monkeypatch.setattr(held_out, "_FEWEST", 10**6)  # no sums: links know the blocks as well
     assert choose_pair_score(fit, graph) == best
     assert len(fits) == 1 and fits[0].n_edges == graph.n_edges - round(0.1 * graph.n_edges)
 
@@ -326,7 +326,10 @@ def test_an_embedding_that_saw_the_test_edges_is_refused(way: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, paths, w2, decoder"),
+        (
+            {"score": "euclid"},
+            "score='euclid' is not a score of pairs; there are dot, cosine, distance, paths, w2, decoder, resource",
+        ),
         ({"score": "decoder"}, "Embedding has no decoder"),
         ({"negatives": "hard"}, "kind='hard' is not one of uniform, degree, all"),
         ({"per_positive": 0}, "per_positive=0 does not fit: give whole numbers of at least 1"),

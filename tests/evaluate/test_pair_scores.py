@@ -12,15 +12,20 @@ from scipy import sparse
 from naive_rankings import Model, random_graph
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
+from netfold.embedder.pair_score import OF_LINKS, OF_MODELS, weighted_scores
 from netfold.errors import InputError
 from netfold.evaluate import choose_pair_score, link_prediction, pairs, reconstruction, split_edges
-from netfold.evaluate.heuristics import pair_scorers, walks
+from netfold.evaluate.heuristics import pair_scorers, scores_of_links
 from netfold.evaluate.scores import chosen_score, pair_scores
-from netfold.evaluate.task import WITH_WALKS
 from netfold.models.spectral import Spectral
 
+SUMS = (
+    "cosine + personalised PageRank + 0.5 paths of three + 0.5 resource allocation",
+    "2 dot + preferential attachment",
+)
 
-@pytest.mark.parametrize("score", ["dot", "cosine", "distance", "paths", "w2", "decoder", *WITH_WALKS])
+
+@pytest.mark.parametrize("score", [*OF_MODELS, *OF_LINKS, *SUMS])
 def test_scores_of_pairs_are_those_of_rows(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     graph = random_graph(20, 5)
@@ -85,8 +90,8 @@ def test_paths_of_a_node_without_links_are_none_and_scales_do_not_count() -> Non
     assert (nothing.rows(np.arange(5)) == 0).all()
 
 
-@pytest.mark.parametrize("score", WITH_WALKS)
-def test_walks_and_vectors_together_are_the_sum_of_their_surprises(score: str) -> None:
+@pytest.mark.parametrize("score", SUMS)
+def test_a_sum_of_scores_is_the_sum_of_their_surprises(score: str) -> None:
     """-log of the share of random pairs that have as much, by counting; beyond all of them by the rule of the tail."""
     graph, rng = random_graph(60, 3), np.random.default_rng(1)
     model = Embedding(graph.nodes, rng.normal(size=(60, 4)))
@@ -94,12 +99,9 @@ def test_walks_and_vectors_together_are_the_sum_of_their_surprises(score: str) -
     linked = [i for i in range(60) if graph.adjacency[[i]].nnz or graph.adjacency[:, [i]].nnz]
     some = np.random.default_rng(0).choice(linked, len(linked), replace=False).tolist()
     left, right = some[: len(some) // 2], some[len(some) // 2 :]
-    alone = pair_scores(model, graph, score.removesuffix("+walks")).rows(every).double().numpy()
-    cheap = {name: x.rows(every).double().numpy() for name, x in pair_scorers(graph).items()}
-    together = [
-        (1.0, alone), (1.0, cheap["personalised PageRank"]), (0.5, cheap["paths of three"]),
-        (0.5, cheap["resource allocation"]),
-    ]  # fmt: skip
+    heuristics = pair_scorers(graph)
+    single = {name: heuristics.get(name) or pair_scores(model, graph, name) for _, name in weighted_scores(score)}
+    together = [(weight, single[name].rows(every).double().numpy()) for weight, name in weighted_scores(score)]
     found = pair_scores(model, graph, score).rows(every).numpy()
     samples = [(weight, values, [values[i, j] for i in left for j in right]) for weight, values in together]
     checked = 0
@@ -127,21 +129,21 @@ def test_order_above_all_random_pairs_is_kept_and_what_is_alike_counts_nothing()
     graph = Graph.from_edges([(i, i + 1) for i in range(9)])
     nobody = pairs.RowScores(lambda rows: torch.zeros(len(rows), 10), 10)
     likely = pairs.RowScores(lambda rows: torch.arange(10.0).repeat(len(rows), 1) * 1000, 10)
-    known = pairs.Surprises([(1.0, pairs.RowScores(lambda rows: torch.ones(len(rows), 10), 10))], graph)
+    known = pairs.ScoreSum([(1.0, pairs.RowScores(lambda rows: torch.ones(len(rows), 10), 10))], graph)
     assert (known.rows(np.arange(3)) == 0).all()
-    both = pairs.Surprises([(1.0, nobody), (2.0, likely)], graph).rows(np.array([0]))[0].tolist()
+    both = pairs.ScoreSum([(1.0, nobody), (2.0, likely)], graph).rows(np.array([0]))[0].tolist()
     assert both == sorted(both) and len(set(both[5:])) == 5
 
 
 def test_a_pair_with_an_isolated_node_has_the_average_of_each() -> None:
     graph = Graph.from_edges([(i, (i + k) % 12) for i in range(12) for k in (1, 2)], nodes=range(13))
     model = Embedding(range(13), np.random.default_rng(2).normal(size=(13, 3)))
-    scores = pair_scores(model, graph, "cosine+walks")
+    scores = pair_scores(model, graph, "cosine + 0.5 paths of three")
     placed = pairs.isolated_as_average(scores, graph)
     linked = np.random.default_rng(0).choice(12, 12, replace=False)
     u, v = np.repeat(linked[:6], 6), np.tile(linked[6:], 6)
     naive = 0.0
-    for weight, x in [(1.0, pair_scores(model, graph, "cosine")), *walks(graph)]:
+    for weight, x in [(1.0, pair_scores(model, graph, "cosine")), (0.5, scores_of_links(graph)["paths of three"])]:
         sample = sorted(x.at(u, v).double().tolist())
         known = sorted(set(sample))
         shares = [-math.log(sum(y >= k for y in sample) / len(sample)) for k in known]
@@ -150,19 +152,23 @@ def test_a_pair_with_an_isolated_node_has_the_average_of_each() -> None:
     assert placed.rows(np.array([4]))[0, 12] == placed.at(np.array([4]), np.array([12]))[0]
 
 
-def test_walks_are_chosen_where_vectors_know_nothing_and_for_links_alone() -> None:
+def test_a_sum_is_chosen_where_vectors_know_nothing_and_for_links_alone() -> None:
     rng = np.random.default_rng(3)
     blocks = np.arange(80) % 4
     linked = np.triu((blocks[:, None] == blocks) & (rng.random((80, 80)) < 0.5), 1)
     graph = Graph.from_edges(np.argwhere(linked).tolist(), nodes=range(80))
     noise = Embedding(range(80), rng.normal(size=(80, 8)))
-    assert str(choose_pair_score(lambda part: noise, graph)) in WITH_WALKS
+    chosen = str(choose_pair_score(lambda part: noise, graph))
+    counts = {name: weight for weight, name in weighted_scores(chosen)}
+    assert sum(counts.get(x, 0) for x in OF_LINKS) > 2 * sum(counts.get(x, 0) for x in OF_MODELS), chosen
     split = split_edges(graph, 0.2)
     model = Spectral(dim=4).fit(split.train, progress=False)
-    model.pair_score_ = "cosine+walks"
+    model.pair_score_ = "0.5 distance + cosine + 2 personalised PageRank"
     found = link_prediction(model, split, baselines=False)
-    assert found.protocol["score"] == "cosine+walks" and found.figures["AUC"] > 0.8
-    assert chosen_score("reconstruction", model) == "cosine", "walks know the links that are looked for"
+    assert found.protocol["score"] == model.pair_score_ and found.figures["AUC"] > 0.8
+    assert chosen_score("reconstruction", model) == "cosine", "what links say knows those that are looked for"
+    model.pair_score_ = "resource allocation"
+    assert chosen_score("reconstruction", model) == "cosine"
 
 
 def test_what_is_remembered_is_the_callers_to_change() -> None:

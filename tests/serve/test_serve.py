@@ -433,12 +433,12 @@ def test_a_question_of_walks_is_bounded(saved: tuple[nf.SDNE, Path], monkeypatch
 
     edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
     served = Served.load("m", saved[1], graph=(graph := nf.Graph.from_edges(edges)))
-    monkeypatch.setattr(type(served.model), "pair_score_", "cosine+walks", raising=False)
+    monkeypatch.setattr(type(served.model), "pair_score_", "cosine + personalised PageRank", raising=False)
     pairs = [("ann", "eve"), ("bob", "eve"), ("ann", "dan"), ("dan", "cid")]
     u, v = (graph.nodes.positions([pair[i] for pair in pairs]) for i in range(2))
-    scores = pair_scores(served.model, graph, "cosine+walks")
+    scores = pair_scores(served.model, graph, "cosine + personalised PageRank")
     wanted = scores.at(u, v).tolist()
-    assert served.score(ScoreQuery(pairs=pairs)) == {"score": "cosine+walks", "scores": wanted}
+    assert served.score(ScoreQuery(pairs=pairs)) == {"score": "cosine + personalised PageRank", "scores": wanted}
     monkeypatch.setattr(answers, "_MOST_WALKED", 2 * cost_of(scores))
     with pytest.raises(InputError, match="ask about pairs of at most 2 first nodes at a time"):
         served.score(ScoreQuery(pairs=pairs))
@@ -842,12 +842,15 @@ def test_the_command_says_what_it_cannot_score(tmp_path: Path, monkeypatch: pyte
 
     edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
     model = nf.Spectral(dim=2).fit(edges, progress=False)
-    model.pair_score_ = "paths+walks"
+    model.pair_score_ = "paths + 0.5 resource allocation"
     model.save(tmp_path / "m.netfold")
     (tmp_path / "edges.csv").write_text("".join(f"{u},{v}\n" for u, v in edges))
     monkeypatch.setattr(Server, "run", lambda *_: None)
     said = netfold("serve", tmp_path / "m.netfold", "--port", 0)
-    assert said.exit_code == 0 and "pairs of m are scored by its vectors and walks" in said.stderr
+    assert (
+        said.exit_code == 0
+        and "pairs of m are scored by paths + 0.5 resource allocation, which reads the graph" in said.stderr
+    )
     assert "serve with --edges FILE (all other questions are answered)" in said.stderr
     said = netfold("serve", tmp_path / "m.netfold", "--port", 0, "--edges", tmp_path / "edges.csv")
     assert said.exit_code == 0 and "serve with" not in said.stderr

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netfold.cli.fit import FitCommand, hyper_parameters, name_typed
-from netfold.cli.flags import flags, renamed_flag
+from netfold.cli.flags import PairScore, flags, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
 from netfold.cli.output import json_flag, say
 from netfold.embedder.embedder import Embedder
@@ -30,7 +30,6 @@ from netfold.evaluate.task import (
     NEGATIVES,
     NORMALIZE,
     SAMPLERS,
-    SCORES,
     SCORES_OF_VECTORS,
     TASKS,
     Task,
@@ -384,7 +383,11 @@ _FLAGS: dict[str, tuple[Any, str]] = {
     "held_out": (_SHARE, "The share of {split} to hold out.  [default: 0.2]"),
     "by": (click.Choice(EDGES_BY), "Random edges, or the latest by their time column.  [default: random]"),
     "keep": (click.Choice(KEEP), "connected: no held-out edge may cross components.  [default: none]"),
-    "score": (click.Choice(SCORES), "How a pair of nodes is scored; own: as the model means it.  [default: {score}]"),
+    "score": (
+        PairScore(),
+        "How a pair of nodes is scored; own: as the model means it; or by links alone (paths of three, ...), or a sum, "
+        "as '2 paths + 0.5 cosine'.  [default: {score}]",
+    ),
     "isolated": (
         click.Choice(ISOLATED),
         "How pairs with a node that training leaves without links are scored.  [default: average]",

@@ -12,10 +12,11 @@ import click
 from netfold.cli.inputs import check_there
 from netfold.data.text import did_you_mean
 from netfold.embedder.options import NONE, Option, as_text, options, renamed_option
+from netfold.embedder.pair_score import weighted_scores
 from netfold.errors import InputError
-from netfold.evaluate.task import TASKS, task_named
+from netfold.evaluate.task import SCORES, TASKS, task_named
 
-__all__ = ["ModelFlag", "OptionValue", "TaskName", "flags", "from_toml", "renamed_flag"]
+__all__ = ["ModelFlag", "OptionValue", "PairScore", "TaskName", "flags", "from_toml", "renamed_flag"]
 
 _METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 
@@ -109,6 +110,23 @@ def _sentence(words: str) -> str:
     """
     symbol = len(words.split(" ")[0].rstrip(":,")) == 1
     return (words if symbol else words[:1].upper() + words[1:]) + "."
+
+
+class PairScore(click.ParamType):  # type: ignore[type-arg]
+    """A score of pairs, or a sum of scores."""
+
+    name = "score"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The same, where it is one."""
+        try:
+            return value if value == "own" else (weighted_scores(value) and value)
+        except InputError as e:
+            self.fail(str(e), param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """The single ones."""
+        return f"[{'|'.join(SCORES)}|...]"
 
 
 class OptionValue(click.ParamType):  # type: ignore[type-arg]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 
-_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean", "dot+walks": "dot", "cosine+walks": "cosine"}
+_METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
 """Of a model whose score of pairs was chosen on the data."""
 
 

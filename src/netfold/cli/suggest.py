@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netfold.cli.flags import PairScore
 from netfold.cli.inputs import graph_of, later_of, model_of, named_as, reading_flags
 from netfold.cli.names import node_typed, spelled
 from netfold.cli.output import check_new_file, check_table, force_flag, json_flag, say, write_table
-from netfold.evaluate.task import SCORES
 from netfold.learn.progress import slow_steps
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _PRINTED = 1000
 @click.option("--node", metavar="NODE", help="Only pairs of this node.")
 @click.option(
     "--score",
-    type=click.Choice(SCORES),
+    type=PairScore(),
     help="How pairs are scored.  [default: the model's own]",
 )
 @click.option("-o", "--out", metavar="FILE", help="Write the pairs here; ends in .csv, .tsv or .parquet.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from netfold._version import version
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import config_from_json, config_to_json
+from netfold.embedder.pair_score import is_pair_score
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -183,9 +184,6 @@ def _check_part(name: str, shape: tuple[int, ...], n: int, dim: int) -> None:
         raise TypeError(f"{name} has the shape {shape} for {n:,} nodes")
 
 
-_PAIR_SCORES = ("dot", "cosine", "distance", "paths", "w2", "decoder", "cosine+walks", "dot+walks", "paths+walks")
-
-
 def pair_score_at(path: str | os.PathLike[str]) -> str | None:
     """The score of pairs that was chosen with a saved model, read without it; None where none was."""
     from netfold.io import tensors as store
@@ -193,7 +191,7 @@ def pair_score_at(path: str | os.PathLike[str]) -> str | None:
     if not (Path(path) / "manifest.json").exists():
         return None
     score = store.read_manifest(Path(path), "model", hashed=False).get("pair_score")
-    return score if score in _PAIR_SCORES else None
+    return score if is_pair_score(score) else None
 
 
 def _chosen(model: Embedder, manifest: dict[str, Any]) -> None:
@@ -201,7 +199,7 @@ def _chosen(model: Embedder, manifest: dict[str, Any]) -> None:
     from netfold.embedder.trials import Trials
 
     if "pair_score" in manifest:
-        if manifest["pair_score"] not in _PAIR_SCORES:
+        if not is_pair_score(manifest["pair_score"]):
             raise TypeError(f"pairs are scored by {reprlib.repr(manifest['pair_score'])}")
         model.pair_score_ = manifest["pair_score"]
     if "trials" in manifest:

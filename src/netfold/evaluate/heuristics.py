@@ -16,6 +16,7 @@ from netfold.data.checks import Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.paths import path_lengths
+from netfold.embedder.pair_score import OF_LINKS
 from netfold.evaluate.centralities import largest_eigenpair
 from netfold.evaluate.pairs import PairScores, RowScores
 
@@ -26,7 +27,7 @@ __all__ = [
     "pair_scorers",
     "paths_of_three",
     "personalised_pagerank",
-    "walks",
+    "scores_of_links",
 ]
 
 _PART = 1 << 22
@@ -88,19 +89,16 @@ def personalised_pagerank(near: sparse.csr_array) -> RowScores:
     return RowScores(rows, near.shape[0], cost=_WALK * near.nnz)
 
 
-_SHORT = 0.5
-"""What short walks count: those of two steps and those of three, against PageRank's of any length."""
-
-
-def walks(graph: Graph) -> list[tuple[float, PairScores]]:
-    """What the links say of a pair without any vectors, with what each counts: personalised PageRank; half of paths of
-    three steps and of resource allocation, which are walks of two.
-
-    The weights were chosen on inner splits (benchmarks/searches/walks.py).
-    """
+def scores_of_links(graph: Graph) -> dict[str, PairScores]:
+    """What the links say of a pair without any vectors: those of the heuristics that a sum of scores may have."""
     near = links(graph, directed=False, weights=False, loops="drop")
-    short = (paths_of_three(near), resource_allocation(near))
-    return [(1.0, personalised_pagerank(near)), *((_SHORT, x) for x in short)]
+    some: tuple[PairScores, ...] = (
+        resource_allocation(near),
+        DegreeProducts(np.diff(near.indptr).astype(np.float64)),
+        paths_of_three(near),
+        personalised_pagerank(near),
+    )
+    return dict(zip(OF_LINKS, some, strict=True))
 
 
 def resource_allocation(near: sparse.csr_array) -> PairScores:

@@ -18,14 +18,15 @@ from netfold.data.text import type_in_words
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import ATTRIBUTE_STEPS, baseline_embeddings
 from netfold.evaluate.classes import percent
-from netfold.evaluate.heuristics import pair_scorers, walks
+from netfold.evaluate.held_out import HeldOutPairs
+from netfold.evaluate.heuristics import pair_scorers
 from netfold.evaluate.negatives import Negatives, sample_negatives, sides_in_words
-from netfold.evaluate.pairs import PairScores, Remembered, cost_of, finite, isolated_as_average, separation
+from netfold.evaluate.pairs import PairScores, cost_of, finite, isolated_as_average, separation
 from netfold.evaluate.ranking import Ranking, rank, sampled_rows
 from netfold.evaluate.result import CpuSeconds, Result, embedding_of, name_of
-from netfold.evaluate.scores import available_scores, chosen_score, knows_attributes, of_vectors, pair_scores
+from netfold.evaluate.scores import chosen_score, knows_attributes, of_vectors, pair_scores
 from netfold.evaluate.splits import EdgeSplit, split_edges
-from netfold.evaluate.task import ISOLATED, SCORES_OF_VECTORS, WITH_WALKS
+from netfold.evaluate.task import ISOLATED, SCORES_OF_VECTORS
 
 __all__ = ["check_unseen", "choose_pair_score", "link_prediction", "noise_robustness", "reconstruction", "with_noise"]
 
@@ -216,8 +217,6 @@ class _Questions:
 
 _TENTH = 0.1
 """Of the links, held out to choose a score by."""
-_MOST_DECODED = 500_000_000
-"""Entries of rows that a decoder would write to score the pairs, above which it is not asked."""
 
 
 def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0) -> str | None:
@@ -225,9 +224,10 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
     to the others.
 
     `fit` makes a fitted model (or an embedding) of a graph. The score is one of `available_scores`: product, cosine and
-    distance of vectors, paths of a few steps, W2 of Gaussians, the model's own decoder; or one of `WITH_WALKS`, where
-    walks can be followed in half a minute. The one with the highest AUC against as many non-edges, the model's own
-    where several have it; None where there are too few links to hold some out.
+    distance of vectors, paths of a few steps, W2 of Gaussians, the model's own decoder; or a sum of these and of what
+    the links say without vectors, where walks can be followed in half a minute, with weights that are learned from the
+    same links (`HeldOutPairs`). The one with the highest AUC against as many non-edges, the model's own where several
+    have it; None where there are too few links to hold some out.
 
     >>> two = [(a, b) for c in (0, 5) for a in range(c, c + 5) for b in range(c, a)]
     >>> from netfold.data.embedding import Embedding
@@ -239,17 +239,7 @@ def choose_pair_score(fit: Callable[[Graph], Any], graph: Any, *, seed: int = 0)
         return None
     split = split_edges(whole, _TENTH, seed=seed)
     wrong = sample_negatives(whole, len(split.test), seed=seed).pairs
-    model = fit(split.train)
-    starts = len(unique_values(np.concatenate([split.test, wrong])[:, 0]))
-    along = [(weight, Remembered(x)) for weight, x in walks(split.train)]
-    names = [x for x in available_scores(model) if not (x == "decoder" and starts * whole.n_nodes > _MOST_DECODED)]
-    names += WITH_WALKS if starts * sum(x.cost for _, x in along) <= _MOST_PRODUCTS else ()
-    figures: dict[str, float] = {}
-    for name in names:
-        scores = pair_scores(model, split.train, name, along)
-        scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
-        figures[name] = separation(*(finite(scores.at(*x.T.copy())) for x in (split.test, wrong)))["AUC"]
-    return max(figures, key=figures.__getitem__)
+    return HeldOutPairs(split.train, split.test, wrong, _MOST_PRODUCTS).best(fit(split.train))[0]
 
 
 def check_unseen(model: Any, split: EdgeSplit) -> None:

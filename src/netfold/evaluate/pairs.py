@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,13 @@ __all__ = [
     "PairScores",
     "Remembered",
     "RowScores",
-    "Surprises",
+    "ScoreSum",
     "VectorScores",
     "blocks",
     "cost_of",
     "finite",
     "isolated_as_average",
+    "random_pairs",
     "separation",
 ]
 
@@ -152,50 +153,60 @@ def isolated_as_average(scores: PairScores, graph: Graph, *, attributed: bool = 
         linked = linked | graph.attributes.known.any(axis=1)
     if linked.all() or linked.sum() < 2:
         return scores
-    if isinstance(scores, Surprises):
-        return _AverageIsolated(scores, ~linked, scores.average)
-    values = finite(scores.at(*_random_pairs(np.flatnonzero(linked)))).astype(np.float64)
-    return _AverageIsolated(scores, ~linked, float(values.mean()))
+    average = getattr(scores, "average", None)  # a sum knows it of each of its terms
+    if average is None:
+        values = finite(scores.at(*random_pairs(np.flatnonzero(linked))))
+        average = values.mean(dtype=np.float64)
+    return _AverageIsolated(scores, ~linked, float(average))
 
 
-def _random_pairs(nodes: Ints) -> tuple[Ints, Ints]:
+def random_pairs(nodes: Ints) -> tuple[Ints, Ints]:
     """All pairs of some nodes with others, 200 of each at most: the same ones for every score."""
     some = np.random.default_rng(0).choice(nodes, min(len(nodes), 2 * _SAMPLE), replace=False)
     u, v = some[: len(some) // 2], some[len(some) // 2 :]
     return np.repeat(u, len(v)), np.tile(v, len(u))
 
 
-class Surprises:
-    """Scores put together: a sum of how surprising each is, -log of the share of random pairs that have as much.
+class ScoreSum:
+    """A weighted sum of how surprising each of some scores is: -log of the share of random pairs that have as much.
 
     Scores of any scale add up like this (Fisher's method), and what few pairs have counts most. Random pairs are those
-    of nodes with links (`_random_pairs`). Between the values that they have it is linear; above all of them it goes on
+    of nodes with links (`random_pairs`). Between the values that they have it is linear; above all of them it goes on
     by the logarithm, so that no two scores tie that did not.
     """
 
     def __init__(self, some: Sequence[tuple[float, PairScores]], graph: Graph):
-        self._weights, self._some = [weight for weight, _ in some], [x for _, x in some]
+        self._weights, self._some = np.array([weight for weight, _ in some]), [x for _, x in some]
         self.cost = sum(map(cost_of, self._some))
         nodes = np.flatnonzero(neighbor_counts(graph) > 0)
-        pairs = _random_pairs(nodes if len(nodes) > 1 else np.arange(2))
+        pairs = random_pairs(nodes if len(nodes) > 1 else np.arange(2))
         sampled = [finite(x.at(*pairs)) for x in self._some]
         self._known = [_Shares(x) for x in sampled]
-        self.average = float(self._sum([torch.tensor([x.mean(dtype=np.float64)]) for x in sampled])[0])
+        means = [np.array([x.mean(dtype=np.float64)]) for x in sampled]
+        self.averages: Floats = np.array([known.surprise(x)[0] for known, x in zip(self._known, means, strict=True)])
+        """What each says of a pair that has its average: k."""
+
+    @property
+    def average(self) -> float:
         """Of a pair that has the average of each."""
+        return float(self.averages @ self._weights)
 
     def rows(self, rows: Ints) -> Tensor:
         """As `PairScores.rows`."""
-        return self._sum([x.rows(rows) for x in self._some])
+        total = sum(
+            weight * known.surprise(finite(x.rows(rows)))
+            for weight, known, x in zip(self._weights, self._known, self._some, strict=True)
+        )
+        return torch.from_numpy(np.asarray(total)).float()
 
     def at(self, u: Ints, v: Ints) -> Tensor:
         """As `PairScores.at`."""
-        return self._sum([x.at(u, v) for x in self._some])
+        return torch.from_numpy(self.surprises(u, v) @ self._weights).float()
 
-    def _sum(self, values: list[Tensor]) -> Tensor:
-        total: Any = 0.0
-        for weight, known, x in zip(self._weights, self._known, values, strict=True):
-            total = total + weight * known.surprise(finite(x))
-        return torch.from_numpy(total).float()
+    def surprises(self, u: Ints, v: Ints) -> Floats:
+        """How surprising m pairs are by each of k scores: m x k."""
+        some = [known.surprise(finite(x.at(u, v))) for known, x in zip(self._known, self._some, strict=True)]
+        return np.stack(some, axis=1)
 
 
 _TOP = 0.01
@@ -212,7 +223,7 @@ class _Shares:
         apart = values[-1] - np.quantile(values, 1 - _TOP)
         self._step = float(apart if apart > 0 else max(abs(values[-1]), 1.0))
 
-    def surprise(self, scores: npt.NDArray[Any]) -> Floats:
+    def surprise(self, scores: npt.NDArray[np.floating]) -> Floats:
         """-log of the share that is as high, of scores of any shape."""
         known = scores.astype(np.float64)
         above = np.maximum(known - self._values[-1], 0) / self._step

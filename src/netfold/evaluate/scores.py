@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,16 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from netfold.data.checks import Floats, Ints, check_choice
+from netfold.data.checks import Floats, Ints
 from netfold.data.edges import links
 from netfold.data.graph import Graph
 from netfold.data.text import counted
+from netfold.embedder.pair_score import OF_LINKS, OF_MODELS, weighted_scores
 from netfold.errors import InputError
-from netfold.evaluate.heuristics import walks
-from netfold.evaluate.pairs import PairScores, RowScores, Surprises, VectorScores
+from netfold.evaluate.heuristics import scores_of_links
+from netfold.evaluate.pairs import PairScores, RowScores, ScoreSum, VectorScores
 from netfold.evaluate.result import embedding_of
-from netfold.evaluate.task import SCORES, SCORES_OF_VECTORS, TASKS, WALKS, WITH_WALKS
+from netfold.evaluate.task import SCORES_OF_VECTORS, TASKS
 
 __all__ = [
     "available_scores",
@@ -36,25 +37,29 @@ def knows_attributes(model: Any) -> bool:
     return "attributes" in (getattr(model, "graph_facts_", None) or {})
 
 
-def pair_scores(
-    model: Any, graph: Graph, score: str, along: Sequence[tuple[float, PairScores]] | None = None
-) -> PairScores:
+def pair_scores(model: Any, graph: Graph, score: str, of_links: Mapping[str, PairScores] | None = None) -> PairScores:
     """The scores that a fitted model or an embedding gives to pairs of a graph's nodes.
 
     `score`: `dot`; `cosine`; `distance` (minus the Euclidean distance of the vectors); `paths` (how many paths of three
     or five steps join two nodes, as far as the vectors tell: `_paths`); `w2` (minus the 2-Wasserstein distance of
     Gaussians with diagonal covariances: the Euclidean distance of `coordinates`); `decoder` (what the model itself
     writes for a pair: x̂_ij where the graph is directed, the mean of x̂_ij and x̂_ji where it is not); `own`
-    (`own_score`). `cosine+walks`, `dot+walks` and `paths+walks` put that score and walks between the two nodes
-    together (`walks`, or `along`, which are those, made before), each by how few random pairs have as much
-    (`Surprises`).
+    (`own_score`); or what the links say without any vectors (`scores_of_links`: `resource allocation`, `preferential
+    attachment`, `paths of three`, `personalised PageRank`). A sum of these with what each counts, as
+    `0.5 cosine + 2 paths of three`, is a `ScoreSum`. `of_links` are those of links that were made before.
     """
-    check_choice(SCORES, score=score)
-    if score in WITH_WALKS:
-        alone = pair_scores(model, graph, score.removesuffix(WALKS))
-        return Surprises([(1.0, alone), *(walks(graph) if along is None else along)], graph)
     if score == "own":
         score = own_score(model)
+    terms = weighted_scores(score)
+    if len(terms) == 1:
+        return _one(model, graph, terms[0][1], of_links or {})
+    return ScoreSum([(weight, _one(model, graph, name, of_links or {})) for weight, name in terms], graph)
+
+
+def _one(model: Any, graph: Graph, score: str, of_links: Mapping[str, PairScores]) -> PairScores:
+    """A score that is no sum."""
+    if score in OF_LINKS:
+        return of_links[score] if score in of_links else scores_of_links(graph)[score]
     if score == "decoder":
         return RowScores(_decoder(model, graph), graph.n_nodes)
     embedding = embedding_of(model)
@@ -92,8 +97,8 @@ def chosen_score(task: str, model: Any, score: str | None = None) -> str:
     chosen on the data (`pair_score_`) is for tasks that take any score, which are those that have the cosine.
     """
     chosen = getattr(model, "pair_score_", None) if TASKS[task].score == "cosine" else None
-    if chosen in WITH_WALKS and task != "link-prediction":
-        chosen = chosen.removesuffix(WALKS)  # walks know the very links that are asked about
+    if chosen is not None and task != "link-prediction":
+        chosen = _of_model(chosen)  # what the links say knows the very ones that are asked about
     if task in ("out-of-sample", "replay") and chosen not in SCORES_OF_VECTORS:
         chosen = None  # new nodes have vectors, and nothing else
     wanted = score or chosen or TASKS[task].score
@@ -109,10 +114,16 @@ def available_scores(model: Any) -> tuple[str, ...]:
     return (own, *(x for x in [*some, *(["decoder"] if hasattr(model, "pair_decoder") else [])] if x != own))
 
 
+def _of_model(score: str) -> str | None:
+    """Of a sum, what counts most of what the model says; None where that is nothing."""
+    own = [x for x in weighted_scores(score) if x[1] in OF_MODELS]
+    return max(own)[1] if own else None
+
+
 def of_vectors(score: str) -> str:
     """The score for plain vectors that are compared with a model under a score that they may not have."""
-    alone = score.removesuffix(WALKS)
-    return {"w2": "distance", "decoder": "dot", "paths": "dot"}.get(alone, alone)
+    alone = "dot" if score == "own" else _of_model(score)
+    return {"w2": "distance", "decoder": "dot", "paths": "dot", None: "dot"}.get(alone, str(alone))
 
 
 _ADDED, _TOLD, _APART = 0.1, 1e-10, 2.9

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from netfold.embedder.pair_score import OF_MODELS
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ __all__ = [
     "SCORES",
     "SCORES_OF_VECTORS",
     "TASKS",
-    "WALKS",
-    "WITH_WALKS",
     "Task",
     "check_renamed",
     "task_named",
@@ -52,11 +51,9 @@ __all__ = [
 # -------------------------------------------------------------------- what arguments admit
 
 SCORES_OF_VECTORS = ("dot", "cosine", "distance")
-WALKS = "+walks"
-WITH_WALKS = ("cosine+walks", "dot+walks", "paths+walks")
-"""Scores of vectors together with walks from one node to the other."""
-SCORES = (*SCORES_OF_VECTORS, "paths", "w2", "decoder", *WITH_WALKS, "own")
-"""Of pairs of nodes, see `pair_scores`; "own" is the one that the model is meant for (`own_score`)."""
+SCORES = (*OF_MODELS, "own")
+"""Of pairs of nodes, see `pair_scores`; "own" is the one that the model is meant for (`own_score`). There are those of
+links too, and sums."""
 NEGATIVES = ("uniform", "degree", "all")
 """How pairs that are no edges are drawn."""
 SAMPLERS = ("replaced", "uniform", "all")

@@ -29,10 +29,6 @@ __all__ = ["QUESTIONS", "NearestQuery", "Served", "UnknownNodeError", "UpdateQue
 
 _MOST = 1000
 """Nodes, pairs or tuples of a question, and neighbors of a node."""
-_OF_GRAPH = {"decoder": "its decoder", "paths": "paths of a few steps"} | dict.fromkeys(
-    ("cosine+walks", "dot+walks", "paths+walks"), "its vectors and walks between nodes"
-)
-"""Scores of pairs that the graph is read for, in words."""
 _MOST_WALKED = 4_000_000_000
 """Multiplications for the walks of a question: some ten seconds."""
 _PER_COMPARED, _PER_NEIGHBOR, _PER_NUMBER = 4e-10, 2e-6, 5e-8
@@ -169,7 +165,7 @@ class Served:
         own = self.embedding
         if isinstance(query, NodesQuery):
             return len(query.nodes) * own.dim * _PER_NUMBER * (1 if own.std is None else 2)
-        if isinstance(query, ScoreQuery) and query.pairs is not None and self._pair_score not in _OF_GRAPH:
+        if isinstance(query, ScoreQuery) and query.pairs is not None and not _reads_graph(self._pair_score):
             return len(query.pairs) * own.dim * _PER_NUMBER
         if not isinstance(query, NearestQuery) or query.type is not None:
             return math.inf
@@ -314,9 +310,9 @@ class Served:
     def without_graph(self) -> str:
         """What is missing where pairs are scored by a graph that was not given; empty where nothing is."""
         name = self._pair_score
-        if self.graph is not None or self.model is None or name not in _OF_GRAPH:
+        if self.graph is not None or self.model is None or not _reads_graph(name):
             return ""
-        return f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which reads the graph; serve with --edges FILE"
+        return f"pairs of {self.name} are scored by {name}, which reads the graph; serve with --edges FILE"
 
     @functools.cached_property
     def _own_score(self) -> str:
@@ -327,7 +323,7 @@ class Served:
 
     def _pair_scores(self, left: list[Any], right: list[Any]) -> tuple[str, Any]:
         own, name = self.embedding, self._pair_score
-        if name in _OF_GRAPH:
+        if _reads_graph(name):
             return name, self._of_graph(name, left, right)
         if name == "cosine":
             return name, own.similarity(left, right)
@@ -351,7 +347,7 @@ class Served:
             most = max(1, _MOST_WALKED // max(1, cost_of(scores)))
             if len(set(left)) > most:
                 raise InputError(
-                    f"pairs of {self.name} are scored by {_OF_GRAPH[name]}, which takes a while for each first node of "
+                    f"pairs of {self.name} are scored by {name}, which takes a while for each first node of "
                     f"a pair; ask about pairs of at most {most} first nodes at a time"
                 )
             return scores.at(nodes.positions(left), nodes.positions(right))
@@ -389,6 +385,14 @@ QUESTIONS: dict[str, tuple[Any, Callable[[Served, Any], dict[str, Any]]]] = {
     "place": (PlaceQuery, Served.place),
 }
 """What can be asked of a model by POST: the question, and what answers it."""
+
+
+def _reads_graph(score: str) -> bool:
+    """Whether a score of pairs is made of vectors and of the graph."""
+    from netfold.embedder.pair_score import OF_LINKS, weighted_scores
+
+    terms = weighted_scores(score)
+    return len(terms) > 1 or terms[0][1] in ("decoder", "paths", *OF_LINKS)
 
 
 def _or_exception(answer: Callable[[Any], Any], query: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from netfold.data.checks import Floats, Ints, unique_values
+from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
@@ -23,7 +23,7 @@ from netfold.errors import InputError
 from netfold.evaluate.case import case, case_of_split
 from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
 from netfold.evaluate.classes import NodeClasses, Split, classes_of_nodes, normalized
-from netfold.evaluate.heuristics import walks
+from netfold.evaluate.held_out import HeldOutPairs
 from netfold.evaluate.hyperedge_tasks import (
     HyperedgeSplit,
     own_scorer,
@@ -33,13 +33,13 @@ from netfold.evaluate.hyperedge_tasks import (
 )
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.new_node_tasks import extending, hold_out_half, known_vectors, new_node_negatives
-from netfold.evaluate.pairs import Remembered, cost_of, finite, isolated_as_average
+from netfold.evaluate.pairs import finite
 from netfold.evaluate.ranking import rank
 from netfold.evaluate.result import embedding_of
 from netfold.evaluate.role_tasks import predicted_roles
-from netfold.evaluate.scores import available_scores, knows_attributes, pair_scores
+from netfold.evaluate.scores import available_scores, pair_scores
 from netfold.evaluate.splits import EdgeSplit, NodeSplit, split_edges, split_nodes
-from netfold.evaluate.task import SCORES_OF_VECTORS, WITH_WALKS, Task, task_named
+from netfold.evaluate.task import SCORES_OF_VECTORS, Task, task_named
 from netfold.studies.choose import neighborhood
 
 __all__ = [
@@ -66,10 +66,8 @@ _CLASS_WORK = 60_000
 """Nodes times classes that a classifier learns from in an inner part, at most; ten times as many in the outer one."""
 _MOST_PAIRS = 20_000
 """Held-out edges that are asked about, at most."""
-_DECODED = 500_000_000
-"""Entries of rows that a decoder writes, above which it is not tried."""
 _WALKED = 250_000_000
-"""Multiplications, of each second that there is, that walks may take in a part: about a twentieth of that second."""
+"""Multiplications, of each second that there is, that walks of a kind may take in a part: about a twentieth of it."""
 _SHARE = 10
 """Things that are asked together, at least, where what is held out is held out in turns."""
 _SHARES, _LEAST_SHARES = 10, 3
@@ -293,8 +291,7 @@ def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
         words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
         raise InputError(f"{words}: of those there are {max(unlinked, 0)}, for {len(outer_split.test)} edges")
     places = cache(lambda: _order(graph))
-    products = min(graph.n_nodes, 2 * len(outer_split.test)) * sum(cost_of(x) for _, x in walks(outer_split.train))
-    measured = partial(_links_measure, walked=products <= _WALKED * seconds)
+    measured = partial(_links_measure, products=_WALKED * seconds)
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(outer_split.train, nodes, seed)
@@ -318,31 +315,21 @@ def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
 
 
 def _links_measure(
-    split: EdgeSplit, seed: int, places: Ints | None = None, *, walked: bool
+    split: EdgeSplit, seed: int, places: Ints | None = None, *, products: float
 ) -> Callable[[Any, str | None], Measurement]:
-    """AUC of held-out edges against as many non-edges; without a score, the best of those that the model can have and,
-    where walks are to be followed, of those with them.
+    """AUC of held-out edges against as many non-edges; without a score, of the best that the model can have.
 
-    `places` of the nodes of the whole graph (`graph_order`), where they are known.
+    `places` of the nodes of the whole graph (`graph_order`), where they are known; `products` as `HeldOutPairs` has it.
     """
     wrong = sample_negatives(split.whole, len(split.test), seed=seed).pairs if len(split.test) else split.test
     place: Ints = (_order(split.whole) if places is None else places)[split.test].min(axis=1)
-    along = cache(lambda: [(weight, Remembered(x)) for weight, x in walks(split.train)])
+    held = cache(lambda: HeldOutPairs(split.train, split.test, wrong, products))
 
     def measure(model: Any, score: str | None) -> Measurement:
         if len(split.test) < 2:
             raise InputError("too few held-out edges are within the part of the graph that is looked at")
-        starts = unique_values(np.concatenate([split.test[:, 0], wrong[:, 0]]))
-        costly = len(starts) * split.train.n_nodes > _DECODED
-        names = [x for x in available_scores(model) if not (x == "decoder" and costly)]
-        names = [score] if score else [*names, *(WITH_WALKS if walked else ())]
-        return max(map(partial(separated, model), names), key=lambda x: x.figure)
-
-    def separated(model: Any, score: str) -> Measurement:
-        scores = pair_scores(model, split.train, score, along() if score in WITH_WALKS else None)
-        scores = isolated_as_average(scores, split.train, attributed=knows_attributes(model))
-        values = [finite(scores.at(*pairs.T.copy())).astype(np.float64) for pairs in (split.test, wrong)]
-        return _auc_measured(values[0], values[1], place, score)
+        name, values = (score, held().values(model, score)) if score else held().best(model)
+        return _auc_measured(*values, place, name)
 
     return measure
 

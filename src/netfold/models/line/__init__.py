@@ -119,7 +119,7 @@ class LINE(Embedder["LINENetwork"]):
         from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size
         from netfold.learn.training import Block
-        from netfold.models.line.sharded import ShardedLINE
+        from netfold.models.line.network import ShardedLINE
 
         self._check_halves()
         own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)

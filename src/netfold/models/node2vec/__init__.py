@@ -115,7 +115,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
         from netfold.cluster.walks import RankLinks, RankNoise
         from netfold.learn.skipgram import PRIOR, batch_by_size, is_large
         from netfold.learn.training import Block
-        from netfold.models.node2vec.sharded import ShardedNode2Vec
+        from netfold.models.node2vec.network import ShardedNode2Vec
 
         own = self._network({"n_nodes": graph.m}).to(graph.ranks.device)
         network, degrees = ShardedNode2Vec(own, graph), both_degrees(graph)
