@@ -81,6 +81,7 @@ def test_some_rows_replace_their_own_and_say_when(tiny: reproduce.Table, tmp_pat
     assert "seeds 7" in (tiny.path.parent / "results.md").read_text()
 
 
+@pytest.mark.usefixtures("here")
 def test_what_does_not_belong_is_refused(
     tiny: reproduce.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,6 +225,7 @@ def test_joined_runs_say_which_seeds_were_run_where(tiny: reproduce.Table) -> No
         assert both.rows[name].training["objective"] == pytest.approx((2 * a + b) / 3, rel=1e-5)
 
 
+@pytest.mark.usefixtures("here")
 def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     models = _file(tiny, tmp_path / "there" / "m.toml", "--models-only", "--seeds", "2")
