@@ -135,6 +135,17 @@ def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table)
         f"{own:.1f}", f"{first}: {cheap[first]['MAP']:.4f}", f"{cheap[first][COST]:.1f}",
     ]  # fmt: skip
     assert "## Is it worth it?" not in reproduce.page([tiny])
+    bare = {
+        name: dataclasses.replace(x, mean={"MAP": x.mean["MAP"]}, run="") for name, x in known.recorded.rows.items()
+    }
+    for where, cost in (
+        ("a box, 3 cores", "≤ 18"),
+        ("a box, 3 cores; 2 jobs", "≤ 18"),
+        ("a box; NVIDIA X", "on a GPU"),
+    ):
+        timed = dataclasses.replace(known.recorded, rows=bare, machine=where, seconds=24.0)
+        front = reproduce.page([dataclasses.replace(known, recorded=timed)])  # 24 s, two seeds, two rows
+        assert next(x for x in front.splitlines() if x.startswith("| [tiny]")).split("|")[3].strip() == cost
 
 
 def test_cheap_methods_of_before_are_marked_though_one_is_measured_anew(tiny: reproduce.Table) -> None:
