@@ -170,11 +170,11 @@ The first figure of each question that a table asks: ours wins {wins["ours"]}, a
 and {wins["level"]} are level; {few} of these verdicts are of fewer than five seeds, and provisional. Rows "as printed"
 are the papers' models, and not among ours here; models that are computed and not trained (Spectral, GraphWave,
 DegreeFeatures) are among the cheap. Costs are seconds of the processor: of ours what a fit took (where a GPU helped,
-what the processor did; ≤: what all cores had in the time of a whole row, its evaluation included; empty where neither
-was kept), of a cheap method what it took to make and to measure it; where that was not counted, about one second, or up to thirty for one that follows walks from every node
-(personalised PageRank, Katz, paths of three). Where cheap methods are marked with an asterisk, they were recorded
-before there were as many as now (`netfold reproduce NAME --baselines --record`
-measures them all): a win there has stood against fewer.
+what the processor did; ≤: all that the cores had while a whole row ran, with its evaluation; empty where neither was
+kept), of a cheap method what it took to make and to measure it; where that was not counted, about one second, or up to
+thirty for one that follows walks from every node (personalised PageRank, Katz, paths of three). Where cheap methods
+are marked with an asterisk, they were recorded before there were as many as now (`netfold reproduce NAME --baselines
+--record` measures them all, or of new nodes the table run again): a win there has stood against fewer.
 """
     return [text, _markdown(head, rows)]
 
@@ -237,7 +237,7 @@ def _seconds(x: float | None) -> str:
 
 
 def _cost(table: Table, ours: RecordedRow) -> str:
-    """The processor time of the fit; where that was not kept, at most what all cores had in a row's share of the run."""
+    """The processor time of the fit; where that was not kept, what all cores had in a row's share of the run."""
     if COST in ours.mean:
         return _seconds(ours.mean[COST])
     run = table.recorded
