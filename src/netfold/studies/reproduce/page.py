@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections import Counter
@@ -196,10 +197,10 @@ def _questions(table: Table) -> Iterator[list[str]]:
 
 
 def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], figure: str, words: str) -> list[str]:
-    smaller = table.smaller(figure)
+    smaller, alike = table.smaller(figure), [recorded[row.name] for row in rows]
     rows = [row for row in rows if _PRINTED not in row.name] or rows
     row = max(rows, key=lambda row: (-1 if smaller else 1) * recorded[row.name].mean[figure])
-    ours = with_cheap_rows(table, row, recorded)
+    ours = _beside_the_best(with_cheap_rows(table, row, recorded), alike, figure, smaller=smaller)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
     seeds = table.seeds_of(ours, figure)
@@ -214,6 +215,24 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
         _seconds(ours.baselines[cheap[0][0]].get(COST)) if cheap else "",
         f"{_STANDINGS[verdicts(table, row, ours)[figure].to_rival]}{few}" if cheap else "nothing to compare with",
     ]
+
+
+def _beside_the_best(ours: RecordedRow, alike: Sequence[RecordedRow], figure: str, *, smaller: bool) -> RecordedRow:
+    """A row with each baseline as it is best in any row of the question, as some score the pairs of cheap vectors
+    otherwise; of as many seeds as beside this one."""
+
+    def seeds(x: RecordedRow, name: str) -> int:
+        return len(x.baseline_seeds.get(name, {}).get(figure, ()))
+
+    cells, values = dict(ours.baselines), dict(ours.baseline_seeds)
+    for x in alike:
+        for name, found in x.baselines.items():
+            known = cells.get(name, {}).get(figure)
+            if known is None or figure not in found or seeds(x, name) != seeds(ours, name):
+                continue
+            if found[figure] < known if smaller else found[figure] > known:
+                cells[name], values[name] = found, x.baseline_seeds.get(name, {})
+    return dataclasses.replace(ours, baselines=cells, baseline_seeds=values)
 
 
 def _has_older_baselines(table: Table, row: Row, recorded: RecordedRow) -> bool:
