@@ -278,6 +278,12 @@ def test_the_protocol_says_what_moves_a_figure() -> None:
 # -------------------------------------------------------------------- reading labels
 
 
+def test_a_class_for_each_node_is_refused() -> None:
+    with pytest.raises(InputError, match="each of the 3 nodes has a class of its own"):
+        classes_of_nodes({"a": 1, "b": 2, "c": 3}, Nodes.of("abcd"))
+    assert classes_of_nodes({"a": 1, "b": 2, "c": 2}, Nodes.of("abcd")).one_each
+
+
 def test_classes_are_read_in_any_collection() -> None:
     nodes = Nodes.of(["a", "b", "c", ("d", 1), "e"])
     given = {"a": {1, 2}, "b": np.array([2, 3]), "c": (1,), ("d", 1): frozenset([3]), "e": 2}

@@ -16,6 +16,8 @@ from netfold.io.classes import read_classes
 from netfold.io.edges import read_edges
 from netfold.io.layout import file_columns
 
+pytestmark = pytest.mark.usefixtures("here")
+
 TWICE = "source,target,target\na,b,x\nb,c,y\nc,a,z\n"
 
 

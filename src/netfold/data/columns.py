@@ -89,6 +89,7 @@ _FLAG_OR_DAY = re.compile(r"true|false|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|
 month is not certain."""
 _EPOCH = (5e8, 2.5e9)
 """Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
+_VECTOR = re.compile(r"[vs][0-9]+", re.ASCII)
 _LOG = 100
 """So many rows tell a log, in which times rise, from a list of weights."""
 _DIGITS = re.compile(r"[0-9]+")
@@ -239,6 +240,8 @@ def edge_roles(
     table, chosen = _Table(names, rows, width), chosen or Chosen()
     if chosen.source is None and chosen.target is None and _is_matrix(names, rows, width):
         raise ValueError(MATRIX)
+    if chosen.source is None and chosen.target is None and names is not None and are_vectors(names):
+        raise ValueError(VECTORS)
     if chosen.time is False:
         return edge_roles(names, rows, width, chosen._replace(time=None), weighted)._replace(time=None)
     places = table.places(chosen)
@@ -432,6 +435,10 @@ MATRIX = (
     "this is a matrix with a row and a column for each node, not a list of edges; in Python, frame = "
     "pandas.read_csv(..., index_col=0) and nf.Graph.from_scipy(frame.to_numpy(), nodes=list(frame)) read such"
 )
+VECTORS = (
+    "the columns node, v0, ... are vectors as netfold writes them, not edges; netfold nearest, map and groups read "
+    "such a file, in Python nf.Embedding.load (source= and target=, --source and --target, read it as edges)"
+)
 _NO_WEIGHT = (
     "there is no column of weights; add a third column, or leave weighted=True (--weighted) out "
     "(a time is no weight unless it is named: weight=, --weight)"
@@ -478,6 +485,16 @@ def measure_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
 def _plain(name: str) -> str:
     """Lower case, words joined by underscores: fromAirport is from_airport."""
     return _CAMEL.sub("_", name.strip()).casefold().replace(" ", "_").replace("-", "_")
+
+
+def are_vectors(names: Sequence[str]) -> bool:
+    """Whether columns are called as those of an embedding that was exported.
+
+    >>> are_vectors(["node", "v0", "v1", "s0", "s1"]), are_vectors(["node", "vector"]), are_vectors(["node", "class"])
+    (True, True, False)
+    """
+    first, *others = names
+    return first == "node" and (others[:1] == ["vector"] or (all(map(_VECTOR.fullmatch, others)) and "v0" in others))
 
 
 def _is_matrix(names: Sequence[str] | None, rows: _Rows, width: int) -> bool:

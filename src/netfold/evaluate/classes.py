@@ -81,6 +81,10 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
     if min(len(some), len(names)) < 2:
         count = f"{counted(len(some), 'node')} with {counted(len(names), 'class', 'classes')} in all"
         raise InputError(f"classes give {count}; at least 2 nodes and 2 classes are needed")
+    if len(some) == len(names) == sum(map(len, some.values())):
+        raise InputError(
+            f"each of the {len(some)} nodes has a class of its own, so that none can be learned from another"
+        )
     if one_each and (several := [node for node, own in some.items() if len(own) > 1]):
         raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")
     return NodeClasses(list(some), names, _indicator(some.values(), names), len(nodes) - len(some))
