@@ -141,6 +141,8 @@ def test_info_of_edges_a_graph_a_model_and_a_checkpoint(people: Path) -> None:
     for path in ("edges.csv", "graph", people, "state"):
         assert "nodes" in succeed("info", path).stdout
     assert "--header" in refuse("info", people, "--header")
+    Path("long.csv").write_text(f"{'x' * 5000},{'y' * 5000}\n")
+    assert max(map(len, succeed("info", "long.csv").stdout.splitlines())) < 300
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "txt", "npz", "npy", "bin"])

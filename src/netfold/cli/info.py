@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
-_EXAMPLES = 3
+_EXAMPLES, _LONGEST = 3, 80
+"""How many names are shown, and so many characters of each."""
 
 
 @click.command(epilog="Example: netfold info edges.csv.gz; netfold info sdne.netfold --json")
@@ -224,6 +225,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
 def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -235,5 +240,5 @@ def _words(value: Any) -> str:
         nested = any(isinstance(v, dict) for v in value.values())
         return ("; " if nested else ", ").join(f"{printable(k)} {_words(v)}" for k, v in value.items())
     if isinstance(value, list):
-        return ", ".join(f'"{x}"' if "," in x else x for x in map(spelled, value))
+        return ", ".join(f'"{x}"' if "," in x else x for x in map(_short, map(spelled, value)))
     return printable(value)

@@ -72,8 +72,11 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
 
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
     """
-    if not hasattr(classes, "items"):
-        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not {type_in_words(classes)}")
+    if not hasattr(classes, "items") or hasattr(classes, "columns"):
+        table = hasattr(classes, "columns")
+        how = "dict(zip(frame['node'], frame['class'])) makes one" if table else "nf.read_classes reads one from a file"
+        words = "classes are a mapping {node: class or list of classes}"
+        raise InputError(f"{words}, not {type_in_words(classes)}; {how}")
     of_node = {node: _classes_of(node, value) for node, value in classes.items()}
     nodes.positions(list(of_node))
     some = {node: own for node, own in of_node.items() if own}
