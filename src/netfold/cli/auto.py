@@ -8,7 +8,7 @@ import click
 
 from netfold.cli.flags import TaskName
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags
-from netfold.cli.output import check_new_folder, force_flag, json_flag, say
+from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
 
 __all__ = ["auto"]
 
@@ -34,8 +34,8 @@ def auto(edges: str, task: str | None, classes: str | None, out: str, as_json: b
 
     Candidates, cheap ones first, are compared on parts of the data that are held out; the better go on with more epochs
     and more parts. The figure in the end is of data that chose nothing. One that is level with the best, and cheaper,
-    is taken. Ctrl-C ends the race, and the best so far is fitted and saved. `netfold choose` says what would be raced,
-    and why, at no cost; the rules are in docs/auto.md.
+    is taken. Ctrl-C ends the race, and the best so far is fitted and saved. `netfold choose --no-probe` says what would
+    be raced, and why, and fits nothing; the rules are in docs/auto.md.
     """
     from netfold.studies.auto import raced
 
@@ -44,7 +44,10 @@ def auto(edges: str, task: str | None, classes: str | None, out: str, as_json: b
     name = task or ("hyperedges" if hasattr(data, "kinds") else "link-prediction")
     of_nodes = None if classes is None else classes_of(classes, data.nodes)
     options = {x: values[x] for x in ("budget", "memory", "seed")}
-    model = raced(data, name, classes=of_nodes, progress=not values["quiet"], **options)
+    try:
+        model = raced(data, name, classes=of_nodes, progress=not values["quiet"], **options)
+    except KeyboardInterrupt as e:  # what was measured by then would have been fitted
+        raise Interrupted(f"interrupted before there was a model; {out} was not written") from e
     model.save(out, force=values["force"])
     trials = model.trials_
     facts = {"model": type(model).__name__, "path": out, "nodes": len(model.embedding_), "dim": model.embedding_.dim}

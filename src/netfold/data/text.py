@@ -60,13 +60,13 @@ def counted(n: int, one: str, several: str = "") -> str:
 def with_article(word: str) -> str:
     """A word after its article: "an" where it is spoken with a vowel first.
 
-    >>> [with_article(x) for x in ("SDNE", "DVNE", "LINE", "int", "Graph", "user", "HIF")]
-    ['an SDNE', 'a DVNE', 'a LINE', 'an int', 'a Graph', 'a user', 'an HIF']
+    >>> [with_article(x) for x in ("SDNE", "DVNE", "LINE", "int", "ndarray", "user", "HIF")]
+    ['an SDNE', 'a DVNE', 'a LINE', 'an int', 'an ndarray', 'a user', 'an HIF']
     """
     first = word[:1].lower()
     spelled = word.isupper() and len(word) > 1 and word != "LINE"  # letter by letter
     an = first in "aefhilmnorsx" if spelled else first in "aeiou" and not word.lower().startswith(("use", "uni", "eu"))
-    return f"{'an' if an and first else 'a'} {word}"
+    return f"{'an' if (an and first) or word == 'ndarray' else 'a'} {word}"
 
 
 def type_in_words(x: Any) -> str:

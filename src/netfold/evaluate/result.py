@@ -124,10 +124,14 @@ class Result:
         return max(known, key=known.__getitem__, default=self.name)
 
     def has_winner(self, figure: str) -> bool:
-        """Whether a figure tells methods apart: not where all of them have 0."""
+        """Whether a figure tells methods apart: not where all of them have 0, or none has it."""
+        values = self._values(figure)
+        return any(values) or (figure in self.smaller_is_better and bool(values))
+
+    def _values(self, figure: str) -> list[float]:
+        """What it is for all methods that have it."""
         rows = [self.figures, *self.baselines.values()]
-        values = [row[figure] for row in rows if not math.isnan(row.get(figure, math.nan))]
-        return figure in self.smaller_is_better or any(values)
+        return [row[figure] for row in rows if not math.isnan(row.get(figure, math.nan))]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
@@ -177,9 +181,12 @@ class Result:
                 level = self.level_with(figure)
                 beside = f" (level with it: {', '.join(level)})" if level else ""
                 wins.setdefault(self.best(figure) + beside, []).append(figure)
-        zeros = [figure for figure in self.figures if not self.has_winner(figure)]
         lines = [f"best in {', '.join(figures)}: {name}" for name, figures in wins.items()]
-        return [*lines, *([f"0 for all, without a winner: {', '.join(zeros)}"] if zeros else [])]
+        without = [figure for figure in self.figures if not self.has_winner(figure)]
+        zeros = [figure for figure in without if self._values(figure)]
+        unknown = [figure for figure in without if figure not in zeros]
+        lines += [f"0 for all, without a winner: {', '.join(zeros)}"] if zeros else []
+        return [*lines, *([f"not defined for any: {', '.join(unknown)}"] if unknown else [])]
 
 
 def embedding_of(model: Any) -> Embedding:
