@@ -59,6 +59,17 @@ def test_a_table_of_nodes_is_no_list_of_edges(tmp_path: Path, text: str, words: 
     assert read_edges(tmp_path / "t.csv", source=0, target=1).n_edges > 1
 
 
+def test_two_columns_of_the_same_nodes_and_a_type_are_edges() -> None:
+    rows = "Ann,Bob,friend\nBob,Cid,boss\n"
+    Path("t.csv").write_text(f"a,b,type\n{rows}")
+    assert not file_columns("t.csv").hyperedges
+    assert "passed over: type" in str(read_edges("t.csv", header=True).reading)
+    Path("t.csv").write_text("user,movie,type\nAnn,Alien,like\nBob,Heat,hate\n")
+    assert file_columns("t.csv").hyperedges
+    Path("t.csv").write_text(f"a,b,tag\n{rows}")
+    assert file_columns("t.csv").hyperedges
+
+
 def test_numbers_with_a_fraction_in_both_columns_are_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0.5,1.5\n1,2.5\n")
     assert read_edges(tmp_path / "t.csv").n_edges == 2

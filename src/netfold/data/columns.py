@@ -423,6 +423,9 @@ class _Table:
             names = [self.names[i] for i in (source, relation, target)]
             return f"{names[0]}:entity", names[1], f"{names[2]}:entity"
         nodes = [i for i in range(self.width) if self._is_role(i)]
+        two = [set(self._columns[i]) for i in nodes if self.plain[i] not in _TYPE]
+        if not wanted and len(two) == 2 and not two[0].isdisjoint(two[1]):
+            return ()  # edges among nodes of one kind, and of what type each is
         return tuple(self.names[i] for i in nodes) if len(nodes) >= 3 else ()
 
     def _is_role(self, i: int) -> bool:
@@ -474,7 +477,8 @@ _TEXTS = (
 def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
 
-    Two ends of one kind (from_airport and to_airport) are an edge, unless tuples are `wanted`.
+    Two ends of one kind (from_airport and to_airport; a and b where both name one of the same, beside a type) are an
+    edge, unless tuples are `wanted`.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
     numbers of rows are not, nor are decimals with a comma (71,5), days written as 31.01.2024, true and false. Two ends

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.html import html_box, html_table
-from netfold.data.text import text_table, type_in_words
+from netfold.data.text import html_box, html_table, text_table, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
 
-__all__ = ["CpuSeconds", "Result", "embedding_of", "facts_in_words", "judged", "name_of", "standing"]
+__all__ = ["CpuSeconds", "Result", "embedding_of", "facts_in_words", "json_figures", "judged", "name_of", "standing"]
 
 
 def standing(ours: Sequence[float], theirs: Sequence[float], *, smaller: bool = False) -> str:
@@ -138,9 +137,9 @@ class Result:
         return {
             "task": self.task,
             "name": self.name,
-            "figures": _plain(self.figures),
-            "deviations": _plain(self.deviations),
-            "baselines": {name: _plain(row) for name, row in self.baselines.items()},
+            "figures": json_figures(self.figures),
+            "deviations": json_figures(self.deviations),
+            "baselines": {name: json_figures(row) for name, row in self.baselines.items()},
             "best": {x: self.best(x) if self.has_winner(x) else None for x in self.figures},
             "level": {x: self.level_with(x) for x in self.figures},
             "protocol": dict(self.protocol),
@@ -229,7 +228,8 @@ def _number(x: float | None) -> str:
     return f"{x:.4f}" if abs(x) < 1000 else f"{x:,.0f}"
 
 
-def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
+def json_figures(row: Mapping[str, float]) -> dict[str, float | None]:
+    """Figures as JSON can hold them: None for what is no number."""
     return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
 
 

@@ -31,11 +31,20 @@ from netfold.data.checks import check_choice
 from netfold.data.columns import are_vectors
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_folder
-from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
-from netfold.io.vectors.contents import Stored
-from netfold.io.vectors.delimited import read_delimited, write_delimited
 from netfold.io.vectors.parquet import read_parquet, write_parquet
-from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
+from netfold.io.vectors.plain import (
+    Stored,
+    read_binary,
+    read_delimited,
+    read_npy,
+    read_npz,
+    read_text,
+    write_binary,
+    write_delimited,
+    write_npy,
+    write_npz,
+    write_text,
+)
 
 __all__ = [
     "Stored",
