@@ -14,7 +14,7 @@ from netfold.models import MODELS
 from netfold.studies.choose import PURPOSES, RULES, Cost, Facts, choose
 from netfold.studies.choose.rules import Evidence, purpose_named, rule_for, rules_table
 from netfold.studies.reproduce.table import number
-from zoo import directed, karate, scattered, weighted
+from zoo import karate, scattered, weighted
 from zoo_hypergraphs import tags
 
 # -------------------------------------------------------------------- the rules
@@ -88,7 +88,7 @@ def test_six_lines() -> None:
     assert data.startswith("data: 77 nodes, 254 edges, undirected, weighted")
     assert model == "for roles of nodes: DegreeFeatures()"
     assert "beside" in why and "(drne-europe)" in why
-    assert "GraphWave" in but and "reads neither weights nor directions" in but
+    assert "GraphWave" in but and "reads no weights" in but
     assert cost.startswith("cost: not probed on ")
     assert repr(choice).splitlines()[-1] == f"fit: nf.{choice.model!r}.fit(graph)"
 
@@ -97,7 +97,7 @@ def test_six_lines() -> None:
     ("graph", "task", "words"),
     [
         (scattered(), "link", r"isolated nodes (2)"),
-        (directed(), "roles", "neither weights nor directions"),
+        (weighted(), "roles", "reads no weights"),
         (nf.Graph.from_edges([("a", "b", 1), ("b", "c", 1), ("c", "a", 500)]), None, "500 times their median"),
     ],
 )
