@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
@@ -70,6 +70,8 @@ class DegreeFeatures(Computed["Tables"]):
     >>> model.embedding_["a"].tolist() == model.embedding_["b"].tolist()
     True
     """
+
+    features: ClassVar[bool] = True
 
     dim: int = option(
         32,
