@@ -171,15 +171,15 @@ def main() -> None:
     args = parser.parse_args()
     rows = [x for x in recorded() if re.search(args.only, f"{x['kind']} {x['data']} {x['model']}")]
     if args.table:
-        first = {
-            x["data"]: x["figures"]
-            for x in rows
-            if x["kind"] == "any classes" and x["model"] == in_words(nf.Spectral())
-        }
+        base = in_words(nf.Spectral())
+        first = {x["data"]: x["figures"] for x in recorded() if x["kind"] == "any classes" and x["model"] == base}
         for x in rows:
             if x["kind"] == "any classes":
-                gaps = {k: np.subtract(x["figures"][k], first[x["data"]][k]) for k in ("low", "high")}
-                words = [f"{np.mean(x['figures'][k]):.4f} ({v.mean():+.4f} ± {_error(v):.4f})" for k, v in gaps.items()]
+                words = []
+                for k, own in x["figures"].items():
+                    if k != "CPU s":
+                        gap = np.subtract(own, first[x["data"]][k.removesuffix(", columns")])
+                        words.append(f"{k} {np.mean(own):.4f} ({gap.mean():+.4f} ± {_error(gap):.4f})")
                 print(f"{x['data']:16}{x['model']:70}", *words)
                 continue
             print(f"{x['kind']:8}{x['data']:16}{x['model']:60}", {k: round(v, 4) for k, v in x["figures"].items()})
