@@ -600,6 +600,23 @@ def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatc
     assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)
 
 
+def test_what_is_recommended_joined_is_not_counted_as_a_join_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Entrant("joined", {"of": "spectral:dim=4,degreefeatures:dim=4"}, "", ())
+    only(monkeypatch, one, CHEAP, Entrant("spectral", {"dim": 8}, "", ()))
+    best = auto(GRAPH, "link", budget="9 trials", progress=False)
+    joined = {x.candidate for x in best.trials_.rows if x.candidate.startswith("Joined") and x.figure}
+    assert len(joined) == 2 and not any(x.count("degreefeatures") > 1 for x in joined)
+
+
+def test_classes_that_are_parts_nodes_play_are_told_by_degrees() -> None:
+    edges = [(f"hub {i}", f"leaf {i} {k}") for i in range(12) for k in range(4)]
+    edges += [(f"hub {i}", f"hub {(i + 1) % 12}") for i in range(12)]
+    classes = {node: node.split()[0] for edge in edges for node in edge}
+    best = auto(nf.Graph.from_edges(edges), "classify", classes=classes, budget="9 trials", progress=False)
+    found = {x.candidate: x.figure for x in best.trials_.rows}
+    assert found["DegreeFeatures()"] == 1
+
+
 @pytest.mark.parametrize("unsure", ["SDNE", "the cheapest"])
 def test_of_those_that_cost_nothing_the_better_is_taken_where_a_costly_one_is_level(
     monkeypatch: pytest.MonkeyPatch, unsure: str
