@@ -74,8 +74,8 @@ MADE = (
 )  # fmt: skip
 RULES = {"link": 7, "classify": 4}
 """Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links
-may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks, from 7 on by sums with learned weights: lines of our other
-models before are of other scores."""
+may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks, from 7 on by sums with learned
+weights: lines of our other models before are of other scores."""
 LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
 """Above 20,000 nodes: one seed."""
 PLACES = (

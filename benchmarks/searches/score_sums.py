@@ -7,7 +7,8 @@ Parts of the data are those of paths.py: a fifth of the links is set aside first
 others is held out; AUC against as many non-links, isolated nodes scored as an average pair. What is learned is learned
 from what is left, of which a tenth is held out in turn (`choose_pair_score`). `--made` takes graphs of
 benchmarks/auto.py, of which all that a seed makes is another graph.
-One JSON line a cell: the figure of `learned`, of each score alone, of FIXED; `single` is the score that the same tenth
+One JSON line a cell: the figure of `learned`, of each score alone, of FIXED; `links` is a sum that is learned without
+vectors, and what it says of a pair is what vectors have to add to; `single` is the score that the same tenth
 would choose of those that the model has itself.
 Above, level, below: by two standard errors of the paired difference over the splits.
 """
@@ -23,6 +24,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from paths import split_of, verdict
 
 import netfold as nf
@@ -59,12 +61,14 @@ def figures(cls: type[nf.Embedder], options: dict[str, Any], split: EdgeSplit, s
     single = str(choose_pair_score(fit, train, seed=seed))
     held_out._FEWEST = fewest
     model = fit(train)
+    alike = nf.Embedding(train.nodes, np.ones((train.n_nodes, 1), np.float32))  # vectors that say the same of all pairs
+    links = str(choose_pair_score(lambda graph: alike, train, seed=seed))
     asked = HeldOutPairs(train, split.test, sample_negatives(split.whole, len(split.test), seed=seed).pairs, MOST)
     auc = lambda name: round(separation(*asked.values(model, name))["AUC"], 5)  # noqa: E731
     names = [*available_scores(model), *OF_LINKS, *FIXED]
-    return {"chosen": learned, "chosen single": single, "learned": auc(learned), "single": auc(single)} | {
-        name: auc(name) for name in names
-    }
+    found = {"chosen": learned, "chosen single": single, "learned": auc(learned), "single": auc(single)}
+    found["links"] = round(separation(*asked.values(alike, links))["AUC"], 5)
+    return found | {name: auc(name) for name in names}
 
 
 def table(cells: list[dict[str, Any]]) -> str:
@@ -72,15 +76,24 @@ def table(cells: list[dict[str, Any]]) -> str:
     by: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for x in cells:
         by[x["data"], x["model"]].append(x["figures"])
-    head = ["data", "model", "splits", "learned", "single", "fixed sum, best", "no vectors, best"]
-    head += ["learned - single", "learned - fixed", "learned - no vectors"]
+    head = [
+        "data",
+        "model",
+        "splits",
+        "learned",
+        "single",
+        "fixed sum, best",
+        "no vectors, best",
+        "no vectors, learned",
+    ]
+    head += ["learned - single", "learned - fixed", "learned - no vectors, learned"]
     lines = [head, ["---"] * len(head)]
     for (data, model), rows in by.items():
         mean = lambda name, rows=rows: sum(x[name] for x in rows) / len(rows)  # noqa: E731
         fixed, alone = max(FIXED, key=mean), max(OF_LINKS, key=mean)
         shown = [f"{mean('learned'):.4f}", f"{mean('single'):.4f}", f"{fixed.split()[0]} {mean(fixed):.4f}"]
-        shown += [f"{alone} {mean(alone):.4f}"]
-        gaps = [verdict([x["learned"] - x[name] for x in rows]) for name in ("single", fixed, alone)]
+        shown += [f"{alone} {mean(alone):.4f}", f"{mean('links'):.4f}"]
+        gaps = [verdict([x["learned"] - x[name] for x in rows]) for name in ("single", fixed, "links")]
         lines.append([data, model, str(len(rows)), *shown, *gaps])
     return "\n".join(f"| {' | '.join(x)} |" for x in lines)
 
