@@ -281,7 +281,7 @@ RULES = (
     ),
     # ---------------------------------------------------------------- roles
     Rule(
-        "roles", lambda x: x.nodes >= _SMALL, "1,000 nodes or more",
+        "roles", lambda x: x.nodes >= _SMALL and not x.directed, "1,000 nodes or more, undirected",
         "drne", {"dim": 192, **_ROLES},
         "DRNE gives nodes that play alike parts alike vectors, however far apart they are",
         "with few known classes five numbers about degrees (DegreeFeatures) do as well: compare before you pay for it",
@@ -289,10 +289,10 @@ RULES = (
         ("sdne",),
     ),
     Rule(
-        "roles", lambda x: True, "fewer than 1,000 nodes",
+        "roles", lambda x: True, "fewer than 1,000 nodes, or directed",
         "degreefeatures", {},
         "degrees, and those of neighbors, say which part a node plays; on few nodes they were above DRNE, and cost "
-        "nothing",
+        "nothing; they know directions, which DRNE does not read",
         "GraphWave was as good, and DRNE may be on yours: netfold auto measures all three",
         (Evidence("drne-europe", "accuracy@10%", "DRNE"), Evidence("drne-jazz", "closeness MSE/mean", "DRNE")),
         ("drne", "graphwave", "sdne"),
