@@ -72,10 +72,10 @@ MADE = (
     ("made_items", "link"), ("made_triples", "tuples"), ("made_blocks", "cluster"), ("made_plane", "new-nodes"),
     ("made_topics", "classify"), ("made_topics", "link"),
 )  # fmt: skip
-RULES = {"link": 6, "classify": 4}
+RULES = {"link": 7, "classify": 4}
 """Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links
-may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks: lines of our other models before are
-of other scores."""
+may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks, from 7 on by sums with learned
+weights: lines of our other models before are of other scores."""
 LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
 """Above 20,000 nodes: one seed."""
 PLACES = (
@@ -422,7 +422,7 @@ def rules(task: str) -> int:
 def _is_current(cell: dict[str, Any]) -> bool:
     if cell["task"] != "link" and not cell["method"].startswith("auto"):
         return True
-    return cell["method"] in PEERS or cell.get("rules", 1) == rules(cell["task"])
+    return cell["method"] in (*PEERS, *HEURISTICS) or cell.get("rules", 1) == rules(cell["task"])
 
 
 def _amount(name: str) -> float:

@@ -30,14 +30,14 @@ import numpy as np
 from meter import Meter
 from parts import main, measure
 
-from netfold.data.hypergraph import Hypergraph
+import netfold as nf
 
 DIM, HIDDEN, NEGATIVES = 64, 192, 5
 DRUG = 137_404
 """Hyperedges of dhne_drug."""
 
 
-def generated(n: int, m: int, seed: int = 0) -> Hypergraph:
+def generated(n: int, m: int, seed: int = 0) -> nf.Hypergraph:
     """m triples among n nodes of three types."""
     rng, size = np.random.default_rng(seed), n // 3
     cumulative = np.cumsum((np.arange(size) + 10.0) ** (-1 / 1.5))
@@ -45,17 +45,17 @@ def generated(n: int, m: int, seed: int = 0) -> Hypergraph:
     rows = np.stack([rng.permutation(size)[x] + i * size for i, x in enumerate(drawn)], axis=1)
     types = ("user", "item", "tag")
     codes = np.repeat(np.arange(3), size)
-    return Hypergraph.from_kinds([(types, types, rows)], nodes=range(3 * size), node_types=codes, types=types)
+    return nf.Hypergraph.from_kinds([(types, types, rows)], nodes=range(3 * size), node_types=codes, types=types)
 
 
-def read(name: str) -> Hypergraph:
+def read(name: str) -> nf.Hypergraph:
     """`dhne_drug`, or "n m" for a generated one."""
     from netfold import datasets
 
     if name[0].isdigit():
         return generated(*map(int, name.split("_")))
     found = datasets.load(name)
-    assert isinstance(found, Hypergraph)
+    assert isinstance(found, nf.Hypergraph)
     return found
 
 
@@ -195,7 +195,7 @@ def _add_by_our_kernel(crow: Any, col: Any, values: Any, dense: Any, out: Any) -
         out += sparse_rows._csr_matmul(crow, col, values, dense)
 
 
-def _fitted(hypergraph: Hypergraph, epochs: int, device: str) -> dict[str, Any]:
+def _fitted(hypergraph: nf.Hypergraph, epochs: int, device: str) -> dict[str, Any]:
     from netfold.models.dhne import DHNE
 
     meter, start = Meter(device), time.perf_counter()
@@ -205,7 +205,7 @@ def _fitted(hypergraph: Hypergraph, epochs: int, device: str) -> dict[str, Any]:
     return {"epochs": each, "before": before, "objectives": [r["objective"] for r in model.history_]}
 
 
-def _watched(hypergraph: Hypergraph, device: str) -> None:
+def _watched(hypergraph: nf.Hypergraph, device: str) -> None:
     """Calls and milliseconds a step of the second epoch's first steps, by torch's profiler."""
     from torch.profiler import ProfilerActivity, profile
 

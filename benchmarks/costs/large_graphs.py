@@ -63,7 +63,9 @@ def measure(
     graph = graph or nf.datasets.chung_lu(nodes=nodes, edges=DEGREE * nodes, exponent=2.5)
     own = _given(name, graph)
     torch.zeros(1, device=device)
-    alone = {"held_out": 0.0} if name == "node2vec" else {}  # its epochs, without the run that asks whether they help
+    alone = {}  # Node2Vec's epochs, without the run that asks whether they help, which an older commit does not know
+    if name == "node2vec" and hasattr(nf.MODELS[name], "held_out"):
+        alone = {"held_out": 0.0}
     meter, model = Meter(device), nf.MODELS[name](**{"epochs": epochs, "device": device} | alone | options)
     with nf.profile() if epochs == 1 else nullcontext() as spent:  # which waits for a GPU after each part
         model.fit(graph, *own, progress=False, on_epoch=meter)
@@ -154,8 +156,13 @@ def main() -> None:
         measure(asked.child, asked.nodes, asked.device, json.loads(asked.options), asked.profile, **where)
         return
     if asked.base:
-        slower = compare(asked)
-        sys.exit(f"slower than {SLOWER} times: {', '.join(slower)}" if slower else 0)
+        slower, failed = compare(asked)
+        said = [
+            f"{what}: {', '.join(names)}"
+            for what, names in ((f"slower than {SLOWER} times", slower), ("failed", failed))
+            if names
+        ]
+        sys.exit("; ".join(said) or 0)
     print(
         "| model | dim | nodes | edges | s/epoch | s before | peak GiB |\n| --- | --- | --- | --- | --- | --- | --- |"
     )
@@ -202,9 +209,9 @@ def _said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return said
 
 
-def compare(asked: argparse.Namespace) -> list[str]:
-    """Print each model's epoch by a commit's source and by this one; those that are slower by more than a fifth."""
-    root, slower = Path(__file__).parents[2], []
+def compare(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Print each model's epoch by a commit's source and by this one; those slower by over a fifth, and that failed."""
+    root, slower, wrong = Path(__file__).parents[2], list[str](), list[str]()
     print(f"| model | s/epoch at {asked.base} | now | ratio | s before | now |\n" + "| --- " * 6 + "|")
     with tempfile.TemporaryDirectory(prefix="netfold-base-") as folder:
         git = ["git", "-C", str(root), "worktree"]
@@ -212,10 +219,14 @@ def compare(asked: argparse.Namespace) -> list[str]:
         try:
             for name in asked.models.split(","):
                 nodes = asked.nodes or SIZES[asked.device][0]
-                runs = [_run(name, nodes, asked, tree / "src") for _ in range(2) for tree in (Path(folder), root)]
-                failed = [run for run in runs if run.returncode]
-                if failed:
-                    print(_row(name, failed[0]), flush=True)
+                runs: list[subprocess.CompletedProcess[str]] = []
+                for tree in (Path(folder), root) * 2:
+                    runs.append(_run(name, nodes, asked, tree / "src"))
+                    if runs[-1].returncode:
+                        break
+                if runs[-1].returncode:
+                    print(f"{_row(name, runs[-1])} {'now' if tree == root else asked.base} |", flush=True)
+                    wrong.append(name)
                     continue
                 epochs, before = ([[_said(r)[x] for r in runs[i::2]] for i in range(2)] for x in ("epoch", "before"))
                 base, now = map(min, epochs)
@@ -224,7 +235,7 @@ def compare(asked: argparse.Namespace) -> list[str]:
                 slower += [name] if now > SLOWER * base else []
         finally:
             subprocess.run([*git, "remove", "--force", folder], check=True, capture_output=True)
-    return slower
+    return slower, wrong
 
 
 def _row(name: str, done: subprocess.CompletedProcess[str], *, judged: bool = False) -> str:

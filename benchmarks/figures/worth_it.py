@@ -15,6 +15,7 @@ ROWS = (
     ("which triples belong together: tags of films", "dhne-movielens-links", "replaced positions", "AUC"),
     ("which triples: drugs and reactions", "dhne-drug-links", "replaced positions, unseen", "AUC"),
     ("which triples: places and activities", "dhne-gps-links", "replaced positions", "AUC"),
+    ("the same, pair counts read too", "dhne-gps-links", "replaced positions, with counts", "AUC"),
     ("classes of nodes in tuples", "dhne-movielens-labels", "DHNE", "micro-F1@50%"),
     ("missing links, clustered graph", "sdne-grqc-links", "SDNE", "AUC"),
     ("missing links, 10,000 best pairs", "sdne-grqc-links", "SDNE", "precision@10000"),

@@ -3,9 +3,9 @@
     PYTHONPATH=src NETFOLD_DATA=/path/to/data python benchmarks/searches/link_scores.py dvne-cora-links DVNE
 
 For each seed the row's model is fitted to what the table's split leaves for training, less what the same protocol holds
-out of that (drawn by 100 + the seed), and asked by every score that there is: its own ones, each of those that take
-walks along (`cosine+walks`), and walks alone. No test edge of the table is looked at. A line of JSON for each seed:
-figure by score. `--table` prints the means over the seeds of each row.
+out of that (drawn by 100 + the seed), and asked by every score that there is: its own ones, what links say without any
+vectors (WALKS, and each of its terms), and each of its own together with WALKS. No test edge of the table is looked
+at. A line of JSON for each seed: figure by score. `--table` prints the means over the seeds of each row.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from netfold.data.embedding import Embedding
 from netfold.embedder.options import config_from_json
+from netfold.embedder.pair_score import OF_LINKS
 from netfold.evaluate.case import Case, case
 from netfold.evaluate.scores import available_scores
-from netfold.evaluate.task import WITH_WALKS
 from netfold.models import MODELS
 from netfold.studies import datasets
 from netfold.studies.machine import machine
 from netfold.studies.reproduce import Table, folder_of_tables, table_named
 
 RECORDS = Path(__file__).with_suffix(".jsonl")
-ALONE = "walks alone"
+WALKS = "personalised PageRank + 0.5 paths of three + 0.5 resource allocation"
 
 
 def questions(table: Table, row: str, seed: int, scores: tuple[str, ...]) -> dict[str, Case]:
@@ -46,14 +45,12 @@ def figures(table: Table, row: str, seed: int) -> dict[str, dict[str, float]]:
     first = next(iter(questions(table, row, seed, ("cosine",)).values())).graph
     cls = MODELS[asked.model]
     model = cls(**config_from_json(cls, {**asked.config, "seed": seed, "device": "cpu"})).fit(first, progress=False)
-    # vectors that say the same of every pair leave what walks say
-    alike = Embedding(first.nodes, np.ones((first.n_nodes, 1), np.float32))
-    scores = (*available_scores(model), *WITH_WALKS)
-    named = {name: (model, name) for name in scores} | {ALONE: (alike, "cosine+walks")}
+    own = available_scores(model)
+    scores = (*own, *OF_LINKS, WALKS, *(f"{x} + {WALKS}" for x in own))
     by_score = questions(table, row, seed, scores)
     found = {}
-    for name, (of, score) in named.items():
-        result = by_score[score].evaluate(of, baselines=False).figures
+    for name in scores:
+        result = by_score[name].evaluate(model, baselines=False).figures
         found[name] = {x: round(float(result[x]), 5) for x in table.figures if x in result}
     return found
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from netfold.io.edges import read_edges
     from netfold.io.hyperedges import read_hyperedges
     from netfold.io.prepare import prepare
-    from netfold.learn.profile import profile
+    from netfold.learn.progress import profile
     from netfold.models import (
         DHNE,
         DRNE,
@@ -94,7 +94,7 @@ _WHERE = {
     "load": "netfold.models",
     "option": "netfold.embedder.options",
     "prepare": "netfold.io.prepare",
-    "profile": "netfold.learn.profile",
+    "profile": "netfold.learn.progress",
     "read_edges": "netfold.io.edges",
     "read_hyperedges": "netfold.io.hyperedges",
     "tune": "netfold.studies.tune",

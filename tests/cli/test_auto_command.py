@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +83,16 @@ def test_hyperedges_and_bipartite_graphs() -> None:
 )
 def test_what_it_refuses(args: list[str], words: str) -> None:
     assert words in refuse("auto", *args, "-o", "best.netfold")
+
+
+@pytest.mark.usefixtures("files")
+def test_ctrl_c_before_there_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("netfold.studies.auto.raced", interrupted)
+    said = refuse("auto", "edges.csv", "-o", "best.netfold", code=130)
+    assert said == "netfold: interrupted before there was a model; best.netfold was not written\n"
 
 
 @pytest.mark.usefixtures("files")

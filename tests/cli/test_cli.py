@@ -141,6 +141,19 @@ def test_info_of_edges_a_graph_a_model_and_a_checkpoint(people: Path) -> None:
     for path in ("edges.csv", "graph", people, "state"):
         assert "nodes" in succeed("info", path).stdout
     assert "--header" in refuse("info", people, "--header")
+    Path("long.csv").write_text(f"{'x' * 5000},{'y' * 5000}\n")
+    assert max(map(len, succeed("info", "long.csv").stdout.splitlines())) < 300
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "txt", "npz", "npy", "bin"])
+def test_vectors_that_were_exported_are_not_read_as_edges(people: Path, ending: str) -> None:
+    succeed("export", people, "-o", f"vectors.{ending}")
+    facts = told("info", f"vectors.{ending}")
+    assert (facts["kind"], facts["nodes"], facts["dim"]) == ("embedding", 5, 3)
+    said = refuse("fit", "sdne", f"vectors.{ending}", "-o", "other")
+    assert "are vectors as netfold writes them" in said or ending not in ("csv", "tsv", "parquet")
+    Path("edges.txt").write_text("5 1\n7 2\n")  # word2vec's first line, but for the second
+    assert told("info", "edges.txt")["kind"] == "graph"
 
 
 def test_map_draws(people: Path) -> None:

@@ -349,6 +349,7 @@ def test_an_epoch_sends_at_most_what_is_planned(tmp_path: Path) -> None:
 FLAGS = ["--epochs", "2", "--samples", "16", "--quiet", "--device", "cpu"]
 
 
+@pytest.mark.usefixtures("here")
 def test_the_command_line_reads_both_folders(tmp_path: Path) -> None:
     save(tmp_path, "undirected", 4)
     command = ["fit", "depthlgp", str(tmp_path / "g.parts"), "--embedding", str(tmp_path / "v.parts"), *FLAGS]

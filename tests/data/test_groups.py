@@ -66,7 +66,7 @@ def test_group_0_is_the_largest_and_equal_vectors_are_one_group() -> None:
     groups = Embedding(range(7), vectors).groups(6)
     assert groups.sizes == [5, 2] and groups[6] == 0
     alike = Embedding(range(3), [[1, 1]] * 3).groups()
-    assert alike.k == 1 and alike.chosen == ""
+    assert alike.k == 1 and alike.chosen == "" and repr(alike) == "NodeGroups(3 nodes in 1 group)"
 
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import netfold as nf
-from netfold.data.html import html_box, html_facts, html_table, svg_curves
+from netfold.data.text import html_box, html_facts, html_table, svg_curves
 from netfold.evaluate.result import Result
 from netfold.studies.compare.table import Comparison, Entry
 

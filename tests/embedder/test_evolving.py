@@ -54,6 +54,7 @@ def test_a_day_places_what_is_new_and_moves_nobody_by_a_bit(name):
     stream = nf.Evolving(model)
     day = stream.update(DAY)
     assert sorted(day.placed) == ["x", "y", "z"] and day.unreached == ["p", "q"] and day.version == 1
+    assert (day.drift["placed"], day.drift["unreached"]) == (3 / 35, 2 / 35)  # of 30 fitted ones and these five
     after = stream.embedding_
     assert after.vectors[:30].tobytes() == before == model.embedding_.vectors.tobytes()
     assert [stream.origin(x) for x in ("x", 0, "p")] == ["placed", "fitted", "unreached"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netfold.embedder.pair_score import OF_LINKS, OF_MODELS, is_pair_score, sum_in_words, weighted_scores
+from netfold.embedder.pair_score import OF_LINKS, OF_MODELS, is_pair_score, mean_score, sum_in_words, weighted_scores
 from netfold.errors import InputError
 
 
@@ -35,3 +35,12 @@ def test_what_is_no_score_is_refused_in_a_sentence(wrong: str) -> None:
 @pytest.mark.parametrize("wrong", [None, 3, ["cosine"], {"cosine": 1}])
 def test_what_is_no_text_is_none(wrong: object) -> None:
     assert not is_pair_score(wrong)
+
+
+def test_the_mean_of_sums_has_the_mean_share_of_each() -> None:
+    words = mean_score(["2 cosine + 2 paths", "", "0.3 cosine + 0.9 dot", "paths"])
+    found = {name: weight for weight, name in weighted_scores(words)}
+    assert found == {"cosine": 0.25, "paths": 0.5, "dot": 0.25}
+    assert mean_score([]) == mean_score(["", ""]) == ""
+    assert mean_score(["dot", "cosine", "cosine"]) == "cosine"
+    assert mean_score(["own"]) == "own", "scores of other tasks are no sums, and kept as they are"

@@ -278,6 +278,22 @@ def test_the_protocol_says_what_moves_a_figure() -> None:
 # -------------------------------------------------------------------- reading labels
 
 
+def test_classes_in_a_frame_or_a_file_are_refused_with_what_reads_them() -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"node": list("ab"), "class": [1, 2]})
+    with pytest.raises(InputError, match=r"not a DataFrame; dict\(zip\(frame"):
+        classes_of_nodes(frame, Nodes.of("ab"))
+    with pytest.raises(InputError, match=r"not a str; nf.read_classes reads one"):
+        classes_of_nodes("classes.csv", Nodes.of("ab"))
+    series = pytest.importorskip("pandas").Series({"a": 1, "b": 2, "c": 2})
+    assert classes_of_nodes(series, Nodes.of("abc")).names == [1, 2]
+
+
+def test_a_class_for_each_node_is_refused() -> None:
+    with pytest.raises(InputError, match="each of the 3 nodes has a class of its own"):
+        classes_of_nodes({"a": 1, "b": 2, "c": 3}, Nodes.of("abcd"))
+    assert classes_of_nodes({"a": 1, "b": 2, "c": 2}, Nodes.of("abcd")).one_each
+
+
 def test_classes_are_read_in_any_collection() -> None:
     nodes = Nodes.of(["a", "b", "c", ("d", 1), "e"])
     given = {"a": {1, 2}, "b": np.array([2, 3]), "c": (1,), ("d", 1): frozenset([3]), "e": 2}

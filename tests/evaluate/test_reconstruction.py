@@ -253,7 +253,10 @@ def test_a_part_of_the_graph(score: str, fitted: SDNE) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"score": "euclid"}, "score='euclid' is not one of dot, cosine, distance, paths, w2, decoder"),
+        (
+            {"score": "euclid"},
+            "score='euclid' is not a score of pairs; there are dot, cosine, distance, paths, w2, decoder",
+        ),
         ({"score": "decoder"}, "Embedding has no decoder; score by dot, cosine or distance"),
         ({"k": []}, "k=[] does not fit: give whole numbers of at least 1"),
         ({"k": [5, 0]}, "k=[5, 0] does not fit: give whole numbers of at least 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -55,6 +56,9 @@ def test_what_is_no_embedding() -> None:
 def test_a_figure_that_is_0_for_all_has_no_winner() -> None:
     result = Result("links", "SDNE", {"AUC": 0.7, "p@10": 0.0}, {}, {"cheap": {"AUC": 0.6, "p@10": 0.0}})
     assert repr(result).splitlines()[-2:] == ["best in AUC: SDNE", "0 for all, without a winner: p@10"]
+    nowhere = Result("t", "x", {"R²": math.nan, "F1": 0.5}, {}, {"y": {"R²": math.nan, "F1": 0.0}})
+    assert repr(nowhere).splitlines()[-2:] == ["best in F1: x", "not defined for any: R²"]
+    assert nowhere.to_dict()["best"] == {"R²": None, "F1": "x"}
     assert result.to_dict()["best"] == {"AUC": "SDNE", "p@10": None}
     errors = Result("links", "SDNE", {"MSE": 0.0}, {}, {"cheap": {"MSE": 0.0}}, smaller_is_better=("MSE",))
     assert repr(errors).splitlines()[-1] == "best in MSE: SDNE"

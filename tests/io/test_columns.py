@@ -245,7 +245,7 @@ def test_several_files_are_one_graph(tmp_path: Path) -> None:
         (str(tmp_path / "none-*"), "no file matches the pattern"),
         ([], "no file is given"),
         ("s3://bucket/edges.csv", "s3://bucket/edges.csv is not a file on this machine"),
-        (np.zeros((2, 2)), "a ndarray is not the name of a file; nf.Graph.of reads tables"),
+        (np.zeros((2, 2)), "an ndarray is not the name of a file; nf.Graph.of reads tables"),
     ):
         with pytest.raises(InputError, match=why):
             read_edges(files)  # type: ignore[arg-type]

@@ -198,6 +198,10 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: Any) -> None:
             write(kind, tmp_path / ("n" * 300), "text")
     with pytest.raises(InputError, match="name too long"):
         check_writable(tmp_path / ("n" * 300))
+    with monkeypatch.context() as at:  # as /proc answers root: all may be done there, and nothing can
+        at.setattr(files.tempfile, "mkdtemp", lambda **_: os.stat(tmp_path / "nothing"))
+        with pytest.raises(InputError, match="x cannot be written: No such file"):
+            check_writable(tmp_path / "x")
     monkeypatch.setattr(files.os, "access", lambda *_: False)  # the tests may run as root, who may write anywhere
     with pytest.raises(InputError, match="cannot be written to; choose another folder"):
         check_writable(tmp_path / "x")

@@ -16,6 +16,8 @@ from netfold.io.classes import read_classes
 from netfold.io.edges import read_edges
 from netfold.io.layout import file_columns
 
+pytestmark = pytest.mark.usefixtures("here")
+
 TWICE = "source,target,target\na,b,x\nb,c,y\nc,a,z\n"
 
 
@@ -28,6 +30,7 @@ def table(tmp_path: Path) -> Path:
 # -------------------------------------------------------------------- two columns of one name
 
 
+@pytest.mark.usefixtures("here")
 def test_of_two_columns_of_one_name_neither_is_guessed(table: Path) -> None:
     with pytest.raises(InputError, match=r"t.csv, line 1: columns 2 and 3 are both called 'target'; .*\(--target 2, "):
         read_edges(table)
@@ -39,9 +42,44 @@ def test_of_two_columns_of_one_name_neither_is_guessed(table: Path) -> None:
     assert succeed("info", table, "--target", "3").stdout.split()[5] == "6"
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name,height\na,1.5\nb,1.75\n", "the column 'height' holds numbers as 1.5, which name no nodes"),
+        ("a,1.5\nb,2\nc,1.25\n", "column 2 holds numbers as 1.5"),
+        ("0.5,a\n1,b\n", "column 1 holds numbers as 0.5"),
+        ("a," + ",".join("x" * (i + 1) for i in range(9)) + "\n" + "".join(f"p{i}{',0' * 9}\n" for i in range(4)),
+         "each row has a name of its own and 9 numbers"),
+    ],
+)  # fmt: skip
+def test_a_table_of_nodes_is_no_list_of_edges(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_edges(tmp_path / "t.csv")
+    assert read_edges(tmp_path / "t.csv", source=0, target=1).n_edges > 1
+
+
+def test_two_columns_of_the_same_nodes_and_a_type_are_edges() -> None:
+    rows = "Ann,Bob,friend\nBob,Cid,boss\n"
+    Path("t.csv").write_text(f"a,b,type\n{rows}")
+    assert not file_columns("t.csv").hyperedges
+    assert "passed over: type" in str(read_edges("t.csv", header=True).reading)
+    Path("t.csv").write_text("user,movie,type\nAnn,Alien,like\nBob,Heat,hate\n")
+    assert file_columns("t.csv").hyperedges
+    Path("t.csv").write_text(f"a,b,tag\n{rows}")
+    assert file_columns("t.csv").hyperedges
+
+
+def test_numbers_with_a_fraction_in_both_columns_are_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("0.5,1.5\n1,2.5\n")
+    assert read_edges(tmp_path / "t.csv").n_edges == 2
+    assert Graph.of([(1.5, 2), (2, 7)]).n_nodes == 3
+
+
 def test_columns_that_nothing_is_read_of_may_be_called_alike(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("source,target,note,note\na,b,x,x\nb,c,y,y\n", encoding="utf-8")
     assert read_edges(tmp_path / "t.csv").n_edges == 2
+    assert Graph.of([(1.5, 2), (2, 7)]).n_nodes == 3
 
 
 def test_in_a_frame_too() -> None:
@@ -174,6 +212,7 @@ def test_days_and_flags_are_no_nodes_of_tuples(tmp_path: Path, cells: tuple[str,
     (tmp_path / "t.csv").write_text(f"user,item,what\nann,x1,{cells[0]}\nbob,y2,{cells[1]}\n", encoding="utf-8")
     assert not file_columns(tmp_path / "t.csv").hyperedges
     assert read_edges(tmp_path / "t.csv").n_edges == 2
+    assert Graph.of([(1.5, 2), (2, 7)]).n_nodes == 3
 
 
 def test_a_line_that_was_taken_for_the_header_of_tuples_is_said(tmp_path: Path) -> None:
@@ -188,6 +227,7 @@ def test_other_delimiters_are_named(tmp_path: Path) -> None:
     assert read_edges(tmp_path / "t.csv", delimiter="|").n_edges
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("text", ['[{"source": "a", "target": "b"}]', '{"a": ["b"]}'])
 def test_json_that_is_no_graph_says_what_reads_it(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.json").write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ import csv
 import gzip
 import os
 import tracemalloc
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ def test_parquet_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 FIELD = st.one_of(st.integers(-20, 20).map(str), st.sampled_from(["a", "b c", 'q"q', "é", "x,y", "007", " pad "]))
 
 
+@pytest.mark.filterwarnings("ignore:.*line 1 was read as names of columns")
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1, max_size=12), st.sampled_from([",", ";", "\t"]))
 def test_against_the_csv_module(tmp_path: Path, rows: list[tuple[str, ...]], delimiter: str) -> None:
@@ -312,6 +314,19 @@ def test_a_stored_data_set_is_what_its_file_says() -> None:
     whole = read_hyperedges(path, columns=train.types)
     assert whole.nodes == train.nodes
     assert sorted(whole.edges) == sorted((*train.edges, *test.edges))
+
+
+def test_a_line_1_that_looks_like_the_lines_below_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("p0,p2,x\np0,p3,y\np1,p6,x\n")
+    with pytest.warns(UserWarning, match="line 1 was read as names of columns, and looks like the lines below"):
+        found = read_hyperedges(path)
+    assert "--no-header --columns" in str(found.reading) and found.reading.to_dict()["like_rows"] is True
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_hyperedges(path, header=False, columns=["a", "b", "c"]).n_edges == 3
+        (tmp_path / "named.csv").write_text("user,film,tag\nu1,f1,good\nu1,f2,bad\n")
+        assert read_hyperedges(tmp_path / "named.csv").reading.unsure == []
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from netfold.learn import losses, sparse_rows
+from netfold.learn import layers, losses, sparse_rows
 from netfold.learn.draws import kept
-from netfold.learn.layers import RowDecoder, RowEncoder, Stack, pass_back, xavier_
+from netfold.learn.layers import RowDecoder, RowEncoder, Stack, add_product, pass_back, products, xavier_
 from netfold.learn.sparse_rows import SomeRows, SparseRows, product_in_chunks
 
 sizes = st.integers(1, 12)
@@ -118,6 +118,29 @@ def test_a_stack_is_its_layers():
         xavier_(w, torch.Generator().manual_seed(i))
     x = noise(4, 3)
     torch.testing.assert_close(stack(x), torch.tanh(torch.tanh(x @ stack.weights[0]) @ stack.weights[1]))
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(("m", "pieces"), [(0, 1), (5, 1), (256, 1), (300, 2)])
+def test_products_against_a_loop(m, pieces, plain, monkeypatch):
+    """By oneDNN as far as it goes, where it is the quicker, and by torch's own."""
+    if plain:
+        monkeypatch.setattr(layers, "_in_whole", lambda x: 0)
+    pieces = pieces if layers._in_whole(torch.zeros(256, 1)) else 1  # by a core without AVX-512, as if plain
+    wide = noise(m, 9, seed=1).float()
+    x, weight, bias = wide[:, 2:], noise(7, 3, seed=2).float(), noise(3, seed=3).float()
+    naive = [[sum(float(x[i, a]) * float(weight[a, j]) for a in range(7)) for j in range(3)] for i in range(m)]
+    expected = torch.tensor(naive, dtype=torch.float64).view(m, 3)
+    made = products(x, weight)
+    assert len(made) == pieces
+    torch.testing.assert_close(torch.cat(made).double(), expected, rtol=1e-5, atol=1e-5)
+    with_bias = torch.cat(products(x, weight.t().contiguous().t(), bias))
+    torch.testing.assert_close(with_bias.double(), expected + bias, rtol=1e-5, atol=1e-5)
+    out, y = noise(7, 3, seed=4).float(), noise(m, 3, seed=5).float()
+    sums = [[sum(float(x[i, a]) * float(y[i, j]) for i in range(m)) for j in range(3)] for a in range(7)]
+    total = out.double() + torch.tensor(sums, dtype=torch.float64)
+    add_product(out, x, y)
+    torch.testing.assert_close(out.double(), total, rtol=1e-5, atol=1e-4)
 
 
 def test_xavier_is_seeded_and_within_its_bounds():

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import netfold as nf
 from netfold.cli import main
 from netfold.embedder.options import options as options_of
-from netfold.learn import profile as module
-from netfold.learn.profile import Profile, counted_items, part, profile
+from netfold.learn import progress as module
+from netfold.learn.progress import Profile, counted_items, part, profile
 
 RING = [(i, (i + 1) % 12) for i in range(12)]
 

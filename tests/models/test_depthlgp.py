@@ -185,7 +185,7 @@ def test_what_cannot_be_extended_is_refused(blocks, vectors):
         DepthLGP().fit(blocks)
     with pytest.raises(nf.InputError, match="no edges but self-loops; there is nothing to learn from"):
         DepthLGP().fit([("a", "a"), ("b", "b")], Embedding(["a", "b"], [[1.0], [2.0]]))
-    with pytest.raises(nf.InputError, match="a ndarray was given"):
+    with pytest.raises(nf.InputError, match="an ndarray was given"):
         DepthLGP().fit(blocks, vectors.vectors)
     with pytest.raises(nf.InputError, match="has 6 numbers a node and dim=8; leave dim at 0"):
         DepthLGP(dim=8).fit(blocks, vectors)

@@ -19,9 +19,8 @@ import netfold as nf
 from command import netfold, succeed, told
 from netfold.data.embedding import Embedding
 from netfold.errors import InputError
-from netfold.show.explore import Explorer, write_atlas
+from netfold.show.explore import Explorer, answered, cell_page, write_atlas
 from netfold.show.explore.groups import clustering_coefficients, linked_rows, region_names
-from netfold.show.explore.page import answered, cell_page
 from netfold.show.report import Sheet
 from netfold.show.report.points import placed
 from netfold.show.report.sheets import Classes, link_ends

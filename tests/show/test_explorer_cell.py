@@ -13,8 +13,7 @@ import pytest
 
 from chromium import Chromium, program
 from netfold.data.embedding import Embedding
-from netfold.show.explore import Explorer
-from netfold.show.explore.page import answered, cell_page
+from netfold.show.explore import Explorer, answered, cell_page
 from netfold.show.report import Sheet
 
 pytestmark = pytest.mark.skipif(

@@ -130,6 +130,7 @@ def test_what_was_tried_has_a_table_with_those_that_were_not(sdne: nf.SDNE, tmp_
         Trial("SDNE()", 7, 34, 1, 0.9, 0.01, 1.5, 3 << 20, "dot"),
         Trial("Spectral()", None, 34, 3, 0.8, None, 0.1, 1 << 20),
         Trial("LINE()", why="about 9 s a fit estimated, 1 s left"),
+        Trial("DVNE()", why="about 9 s a fit estimated, 1 s left"),
     )
     sheet = nf.report.Sheet("best", sdne, karate())
     assert trial_tables([sheet]) == []
@@ -143,6 +144,7 @@ def test_what_was_tried_has_a_table_with_those_that_were_not(sdne: nf.SDNE, tmp_
     assert [row["name"] for row in table["rows"]] == ["SDNE(), 7 epochs", "Spectral()"]
     assert table["rows"][0]["values"] == [0.9, 1.5, 3.0] and table["rows"][0]["spread"] == [0.01, None, None]
     assert table["notes"] == [
-        "chosen: SDNE(): the best", "AUC 0.8800 ± 0.0200 on 20 edges", "LINE(): about 9 s a fit estimated, 1 s left",
+        "chosen: SDNE(): the best", "AUC 0.8800 ± 0.0200 on 20 edges",
+        "LINE(), DVNE(): about 9 s a fit estimated, 1 s left",
     ]  # fmt: skip
     assert "tried for link-prediction" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import netfold as nf
 from netfold import plot
-from netfold.cli.map import map_
+from netfold.cli.report import map_
 from netfold.show.plot import canvas
 from netfold.show.plot.kinds import REST, Kinds, Range, _bounds
 from zoo import ZOO

@@ -81,6 +81,7 @@ def test_some_rows_replace_their_own_and_say_when(tiny: reproduce.Table, tmp_pat
     assert "seeds 7" in (tiny.path.parent / "results.md").read_text()
 
 
+@pytest.mark.usefixtures("here")
 def test_what_does_not_belong_is_refused(
     tiny: reproduce.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,6 +136,37 @@ def test_the_front_of_the_page_answers_each_question_once(tiny: reproduce.Table)
         f"{own:.1f}", f"{first}: {cheap[first]['MAP']:.4f}", f"{cheap[first][COST]:.1f}",
     ]  # fmt: skip
     assert "## Is it worth it?" not in reproduce.page([tiny])
+    bare = {
+        name: dataclasses.replace(x, mean={"MAP": x.mean["MAP"]}, run="") for name, x in known.recorded.rows.items()
+    }
+    for where, cost in (
+        ("a box, 3 cores", "≤ 18"),
+        ("a box, 3 cores; 2 jobs", "≤ 18"),
+        ("a box; NVIDIA X", "on a GPU"),
+    ):
+        timed = dataclasses.replace(known.recorded, rows=bare, machine=where, seconds=24.0)
+        front = reproduce.page([dataclasses.replace(known, recorded=timed)])  # 24 s, two seeds, two rows
+        assert next(x for x in front.splitlines() if x.startswith("| [tiny]")).split("|")[3].strip() == cost
+
+
+def test_a_cheap_method_is_taken_as_it_is_best_in_any_row_of_the_question(tiny: reproduce.Table) -> None:
+    """Rows may score the pairs of the same cheap vectors otherwise; as many seeds are asked for."""
+    whole = run(tiny, Run(seeds=(0, 1)))
+    best = max(whole.rows, key=lambda name: whole.rows[name].mean["MAP"])
+    other = next(name for name in whole.rows if name != best)
+
+    def front(**found: tuple[float, ...]) -> str:
+        means = {name: {"MAP": sum(values) / len(values), COST: 7.0} for name, values in found.items()}
+        values = {name: {"MAP": values} for name, values in found.items()}
+        rows = whole.rows | {other: dataclasses.replace(whole.rows[other], baselines=means, baseline_seeds=values)}
+        known = dataclasses.replace(tiny, recorded=dataclasses.replace(whole, rows=rows))
+        line = next(x for x in reproduce.page([known]).splitlines() if x.startswith("| [tiny]"))
+        assert f"| {best}: " in line
+        return line
+
+    assert "spectral: 0.9900 | 7.0 | the cheap one (2 seeds)" in front(spectral=(0.99, 0.99))
+    assert "0.9900" not in front(spectral=(0.99,)) and "0.9900" not in front(unknown=(0.99, 0.99))
+    assert front(spectral=(0.01, 0.01)) == front()  # what is worse changes nothing
 
 
 def test_cheap_methods_of_before_are_marked_though_one_is_measured_anew(tiny: reproduce.Table) -> None:
@@ -224,6 +256,7 @@ def test_joined_runs_say_which_seeds_were_run_where(tiny: reproduce.Table) -> No
         assert both.rows[name].training["objective"] == pytest.approx((2 * a + b) / 3, rel=1e-5)
 
 
+@pytest.mark.usefixtures("here")
 def test_models_and_baselines_apart_are_a_run_of_both(tiny: reproduce.Table, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     models = _file(tiny, tmp_path / "there" / "m.toml", "--models-only", "--seeds", "2")

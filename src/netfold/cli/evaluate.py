@@ -13,7 +13,7 @@ import click
 from netfold.cli.fit import FitCommand, hyper_parameters, name_typed
 from netfold.cli.flags import PairScore, flags, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, INPUTS, classes_of, graph_of, model_of, named_as, named_as_known
-from netfold.cli.output import json_flag, say
+from netfold.cli.output import json_flag, quiet_flag, say, seed_flag
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError
 from netfold.evaluate.task import (
@@ -145,7 +145,7 @@ def _of_model(task: Task, cls: type[Embedder]) -> click.Command:
     """The command that fits a model: its flags and those of the task."""
 
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
-    @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
+    @quiet_flag
     @click.pass_context
     def command(ctx: click.Context, /, **values: Any) -> None:
         from netfold.studies.compare import fit_choosing_score, fit_with_base
@@ -183,7 +183,7 @@ def _of_saved(task: Task, path: str = "") -> click.Command:
     """The command that measures what is saved, as it is."""
     reads = _reads(task, path)
 
-    @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+    @seed_flag
     def command(model: str, seed: int, **values: Any) -> None:
         if task.refits:
             raise InputError(f"{task.name} fits models itself; give the name of one in the place of {model}")

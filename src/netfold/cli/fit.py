@@ -14,13 +14,13 @@ import click
 
 from netfold.cli.flags import ModelFlag, flags, from_toml
 from netfold.cli.inputs import INPUTS, embedding_at, named_as, refuse_reading_flags
-from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, say
+from netfold.cli.output import Interrupted, check_new_folder, force_flag, json_flag, model_out_flag, quiet_flag, say
 from netfold.data.text import counted
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.store import estimated_size
 from netfold.errors import InputError
 from netfold.io.files import check_room
-from netfold.learn.profile import part
+from netfold.learn.progress import part
 from netfold.models import MODELS, name_of_model
 
 __all__ = ["fit", "hyper_parameters", "name_typed"]
@@ -69,7 +69,7 @@ class FitCommand(click.Command):
 def _command(cls: type[Embedder]) -> click.Command:
     name, source = cls.__name__.lower(), INPUTS[cls.reads]
 
-    @click.option("-o", "--out", required=True, metavar="FOLDER", help="The folder to write the model to.")
+    @model_out_flag
     @force_flag
     @source.add
     @click.option("--config", metavar="FILE.toml", help="Options of the model by name; flags on the command line win.")
@@ -84,7 +84,7 @@ def _command(cls: type[Embedder]) -> click.Command:
         show_default=True,
         help="The least time between two states.",
     )
-    @click.option("--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same.")
+    @quiet_flag
     @click.option("--profile", is_flag=True, help="Print where the time went: reading, the start, epochs by part, ...")
     @json_flag
     @click.pass_context
@@ -163,7 +163,7 @@ def _fit(ctx: click.Context, cls: type[Embedder], edges: Any, out: str, **option
 
 def _profiled(ctx: click.Context, cls: type[Embedder], options: dict[str, Any]) -> None:
     """The same, and where the time went, on standard error: standard output is the result's."""
-    from netfold.learn.profile import profile
+    from netfold.learn.progress import profile
 
     with profile() as spent:
         _fit(ctx, cls, **options)

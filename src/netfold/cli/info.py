@@ -1,4 +1,4 @@
-"""`netfold info PATH`: what a file of edges or tuples, a graph or vectors in parts, a model or a checkpoint holds."""
+"""`netfold info PATH`: what a file of edges, tuples or vectors, a graph, a model or a checkpoint holds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import data_of, either_flags, refuse_reading_flags
+from netfold.cli.inputs import data_of, either_flags, embedding_at, refuse_reading_flags
 from netfold.cli.names import spelled
 from netfold.cli.output import json_flag, say
 from netfold.data.text import printable, text_table
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
-_EXAMPLES = 3
+_EXAMPLES, _LONGEST = 3, 80
+"""How many names are shown, and so many characters of each."""
 
 
 @click.command(epilog="Example: netfold info edges.csv.gz; netfold info sdne.netfold --json")
@@ -29,11 +30,12 @@ _EXAMPLES = 3
 @either_flags
 @json_flag
 def info(path: str, as_json: bool, **reading: Any) -> None:
-    """Say what PATH holds: a file of edges or of hyperedges, a saved graph, vectors in parts, a model or a checkpoint.
+    """Say what PATH holds: a file of edges, of hyperedges or of vectors, a saved graph, a model or a checkpoint.
 
     The flags on reading are for a file; a model of hyperedges knows its types and kinds.
     """
     from netfold.io.parts import is_parts
+    from netfold.io.vectors import holds_vectors
 
     if any(Path(path).glob("state-*/manifest.json")):  # of several ranks: the newest state
         from netfold.cluster.checkpoints import whole_states
@@ -44,14 +46,24 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
         facts = _of_folder(Path(path))
     elif is_parts(path, "embedding"):
         refuse_reading_flags(path, reading)
-        facts = _of_vectors(Path(path))
+        facts = _of_parts(Path(path))
+    elif reading["source"] is None and holds_vectors(Path(path)):
+        refuse_reading_flags(path, reading)
+        facts = _of_vectors(path)
     else:
         facts = _of_data(data_of(path, reading))
     facts = {"path": path, **facts}
     say(facts, "\n".join([text_table(_rows(facts)), *_table(facts.get("trials"))]), as_json=as_json)
 
 
-def _of_vectors(folder: Path) -> dict[str, Any]:
+def _of_vectors(path: str) -> dict[str, Any]:
+    """Of a file that an embedding was exported to."""
+    embedding = embedding_at(path)
+    facts = {"kind": "embedding", "nodes": len(embedding), "dim": embedding.dim, "gaussian": embedding.std is not None}
+    return facts | {"bytes": Path(path).stat().st_size, "names": list(embedding.nodes[:_EXAMPLES])}
+
+
+def _of_parts(folder: Path) -> dict[str, Any]:
     """Of vectors in parts, of which only some names are read."""
     from netfold.io.parts import PartsFolder
 
@@ -213,6 +225,10 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
 def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -224,5 +240,5 @@ def _words(value: Any) -> str:
         nested = any(isinstance(v, dict) for v in value.values())
         return ("; " if nested else ", ").join(f"{printable(k)} {_words(v)}" for k, v in value.items())
     if isinstance(value, list):
-        return ", ".join(f'"{x}"' if "," in x else x for x in map(spelled, value))
+        return ", ".join(f'"{x}"' if "," in x else x for x in map(_short, map(spelled, value)))
     return printable(value)

@@ -1,4 +1,4 @@
-"""`netfold nearest MODEL NODE`: the nodes nearest to one."""
+"""`netfold nearest`, `index`, `suggest` and `groups`: who is near whom among the vectors of a model."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netfold.cli.inputs import check_there, embedding_at, model_of
+from netfold.cli.flags import PairScore
+from netfold.cli.inputs import check_there, embedding_at, graph_of, later_of, model_of, named_as, reading_flags
 from netfold.cli.names import node_typed, spelled
-from netfold.cli.output import check_new_file, check_table, force_flag, json_flag, say, write_table
+from netfold.cli.output import check_new_file, check_new_folder, check_table, force_flag, json_flag, say, write_table
 from netfold.cli.tuples import node_types
 from netfold.data.text import counted, is_typed
 from netfold.embedder.store import pair_score_at
 from netfold.errors import InputError
+from netfold.learn.progress import slow_steps
 from netfold.models import DHNE
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
+    from netfold.data.groups import NodeGroups
     from netfold.data.index import Index
     from netfold.data.nodes import Nodes
 
-__all__ = ["nearest"]
+__all__ = ["groups", "index", "nearest", "suggest"]
 
 
 _METRICS = {"dot": "dot", "cosine": "cosine", "distance": "euclidean"}
@@ -226,3 +230,170 @@ def _only(path: str, embedding: Embedding, of_type: str, query: Any) -> Embeddin
         hint = f"there are {known}" if known else "the nodes of this model have none"
         raise InputError(f"--type {of_type} is not the type of a node; {hint}")
     return embedding.take([x for x, t in zip(embedding.nodes, types, strict=True) if t == of_type or x == query])
+
+
+# -------------------------------------------------------------------- index
+
+
+@click.command(
+    epilog="Example: netfold index sdne.netfold -o sdne.index && netfold nearest sdne.netfold alice --index sdne.index"
+)
+@click.argument("model")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Where to write it.")
+@click.option(
+    "--recall",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.99,
+    show_default=True,
+    help="The share of the 10 nearest that is to be found, on the model's own nodes.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["cosine", "euclidean"]),
+    help="How near is measured.  [default: cosine; euclidean for Gaussians]",
+)
+@force_flag
+@json_flag
+def index(model: str, out: str, recall: float, metric: str | None, force: bool, as_json: bool) -> None:
+    """Write an index of a model's vectors, for `netfold nearest --index` and `netfold serve --index`.
+
+    It pays from some 100,000 nodes on. What it finds is scored and ordered as without it; the share of the ten nearest
+    that it finds on 200 nodes is printed, and that of the worst tenth of those. Where nodes have types, as user:u1,
+    each type is indexed by itself. It needs the extra `search`.
+    """
+    check_new_folder(out, force=force)
+    try:
+        import faiss  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "faiss is not installed: pip install 'netfold[search]'; without an index, nearest is exact"
+        ) from None
+    built = embedding_at(model).index(recall=recall, metric=metric)
+    built.save(out, force=force)
+    facts = {"nodes": len(built), "metric": built.metric, "probes": built.probes, "recall": built.recall_}
+    facts |= {"types": built.type_recalls, "path": out}
+    say(facts, f"{built!r}\n{out}", as_json=as_json)
+
+
+# -------------------------------------------------------------------- suggest
+
+
+_PRINTED = 1000
+"""Pairs that are printed where no file is given, unless -k says otherwise."""
+
+
+@click.command(epilog="Example: netfold suggest sdne.netfold --edges edges.csv -k 1000 -o links.parquet")
+@click.argument("model")
+@click.option("--edges", required=True, metavar="FILE", help="The links that there are: a file of edges, or a graph.")
+@click.option("-k", type=click.IntRange(min=1), default=_PRINTED, show_default=True, help="How many.")
+@click.option("--node", metavar="NODE", help="Only pairs of this node.")
+@click.option(
+    "--score",
+    type=PairScore(),
+    help="How pairs are scored.  [default: the model's own]",
+)
+@click.option("-o", "--out", metavar="FILE", help="Write the pairs here; ends in .csv, .tsv or .parquet.")
+@reading_flags
+@force_flag
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+@json_flag
+def suggest(
+    model: str,
+    edges: str,
+    k: int,
+    node: str | None,
+    score: str | None,
+    out: str | None,
+    force: bool,
+    quiet: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """List the pairs of nodes that have no link in --edges and the best scores, the best first.
+
+    MODEL is a folder that `netfold fit` wrote, or a file that an embedding was exported to. Where edges have directions
+    both are scored; of a bipartite graph only pairs between its sides are. Every pair is looked at, so that the time
+    grows with the square of the nodes; --node asks about one.
+    """
+    from netfold.data.embedding import Embedding
+    from netfold.evaluate.suggestions import suggest as best_pairs
+    from netfold.evaluate.suggestions import suggested_by
+
+    if out is not None:
+        check_table(out)
+        check_new_file(out, force=force)
+    known = model_of(model)
+    nodes = known.nodes if isinstance(known, Embedding) else known.embedding_.nodes
+    graph = _graph(known, edges, reading)
+    asked = None if node is None else node_typed(nodes, node)
+    said = None if quiet else slow_steps("suggest", "nodes")
+    pairs = best_pairs(known, graph, k, node=asked, score=score, on_rows=said)
+    facts: dict[str, Any] = {"score": score or suggested_by(known), "directed": graph.directed}
+    facts |= {"bipartite": graph.sides is not None, "links": len(pairs), "path": out}
+    if out is not None:
+        columns = [list(column) for column in zip(*pairs, strict=True)] if pairs else [[], [], []]
+        write_table(out, dict(zip(("source", "target", "score"), columns, strict=True)))
+        say(facts, f"{len(pairs):,} pairs that are not linked, by {facts['score']}, are in\n{out}", as_json=as_json)
+        return
+    rows = [{"source": u, "target": v, "score": x} for u, v, x in pairs]
+    text = "\n".join(f"{x:8.4f}  {spelled(u)}, {spelled(v)}" for u, v, x in pairs)
+    say(facts | {"suggested": rows}, text or "all pairs are linked", as_json=as_json)
+
+
+def _graph(known: Any, edges: str, reading: dict[str, Any]) -> Graph:
+    from netfold.data.embedding import Embedding
+
+    if isinstance(known, Embedding):
+        return named_as(graph_of(edges, known.nodes, **reading), known.nodes)
+    graph: Graph = later_of(known, (edges,), reading)
+    return graph
+
+
+# -------------------------------------------------------------------- groups
+
+
+@click.command(epilog="Example: netfold groups sdne.netfold -o groups.csv")
+@click.argument("model")
+@click.option("-k", type=click.IntRange(min=1), help="How many groups.  [default: chosen by the silhouette]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of k-means.")
+@click.option("-o", "--out", metavar="FILE", help="Write node and group here; ends in .csv, .tsv or .parquet.")
+@click.option("--edges", metavar="EDGES", help="Say what the nodes of each group have in common in this graph.")
+@force_flag
+@json_flag
+def groups(
+    model: str, k: int | None, seed: int, out: str | None, edges: str | None, force: bool, as_json: bool
+) -> None:
+    """Put the nodes of MODEL into groups by k-means of their vectors at length 1; group 0 is the largest.
+
+    Without -k, numbers from 2 to 50 are tried on up to 5,000 nodes, and the one with the best mean silhouette is taken
+    and said, with the silhouette: near 0, the groups are not apart.
+    """
+    if out is not None:
+        check_table(out)
+        check_new_file(out, force=force)
+    embedding = embedding_at(model)
+    of_nodes: NodeGroups = embedding.groups(k, seed=seed)
+    facts: dict[str, Any] = {"nodes": len(of_nodes), "groups": of_nodes.k, "sizes": of_nodes.sizes}
+    facts |= {"silhouettes": {str(x): value for x, value in of_nodes.silhouettes.items()}, "path": out}
+    if edges is not None:
+        facts["common"] = _common(of_nodes, embedding, edges)
+    said = of_nodes.in_words
+    said += "".join(f"\n  group {i}: {'; '.join(x)}" for i, x in enumerate(facts.get("common", [])) if x)
+    if out is not None:
+        write_table(out, {"node": list(of_nodes.nodes), "group": of_nodes.codes.tolist()})
+        say(facts, f"{said}\n{out}", as_json=as_json)
+        return
+    members = of_nodes.to_dict()
+    text = "\n".join(f"{group:4}  {spelled(node)}" for node, group in members.items())
+    rows = [{"node": node, "group": group} for node, group in members.items()]
+    say(facts | {"members": rows}, f"{said}\n{text}", as_json=as_json)
+
+
+def _common(of_nodes: NodeGroups, embedding: Embedding, edges: str) -> list[list[str]]:
+    """What the nodes of each group have in common, in words."""
+    from netfold.show.explore.groups import described_groups, linked_rows
+    from netfold.show.report.sheets import link_ends
+
+    graph = named_as(graph_of(edges, embedding.nodes), embedding.nodes)
+    linked = linked_rows(link_ends(embedding, graph), len(embedding))
+    return [x["common"] for x in described_groups(of_nodes, embedding, graph, linked, [])]

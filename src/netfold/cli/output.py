@@ -28,8 +28,11 @@ __all__ = [
     "exit_code",
     "force_flag",
     "json_flag",
+    "model_out_flag",
     "one_line",
+    "quiet_flag",
     "say",
+    "seed_flag",
     "sigterm_like_ctrl_c",
     "write_table",
 ]
@@ -55,6 +58,17 @@ def _json(facts: Mapping[str, Any]) -> str:
 
 
 force_flag: Callable[[Any], Any] = click.option("--force", is_flag=True, help="Replace what already has that name.")
+
+
+seed_flag: Callable[[Any], Any] = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random."
+)
+quiet_flag: Callable[[Any], Any] = click.option(
+    "--quiet", "-q", is_flag=True, help="Show no progress; the result is printed all the same."
+)
+model_out_flag: Callable[[Any], Any] = click.option(
+    "-o", "--out", required=True, metavar="FOLDER", help="The folder to write the model to."
+)
 
 
 def check_new_file(path: str, *, force: bool) -> None:

@@ -11,29 +11,18 @@ from typing import Any
 import click
 
 from netfold._version import version
-from netfold.cli.auto import auto
-from netfold.cli.choose import choose
-from netfold.cli.compare import compare
-from netfold.cli.complete import complete
-from netfold.cli.datasets import datasets
-from netfold.cli.demo import demo
+from netfold.cli.choose import auto, choose, compare
 from netfold.cli.evaluate import evaluate
-from netfold.cli.explore import explore
-from netfold.cli.export import export
+from netfold.cli.export import export, transform
 from netfold.cli.fit import fit
-from netfold.cli.groups import groups
-from netfold.cli.index import index
 from netfold.cli.info import info
-from netfold.cli.map import map_
-from netfold.cli.nearest import nearest
+from netfold.cli.nearest import groups, index, nearest, suggest
 from netfold.cli.output import exit_code, one_line, sigterm_like_ctrl_c
 from netfold.cli.prepare import plan, prepare
-from netfold.cli.report import report
-from netfold.cli.reproduce import reproduce
-from netfold.cli.score import score
-from netfold.cli.serve import serve
-from netfold.cli.suggest import suggest
-from netfold.cli.transform import transform
+from netfold.cli.report import demo, map_, report
+from netfold.cli.reproduce import datasets, reproduce
+from netfold.cli.serve import explore, serve
+from netfold.cli.tuples import complete, score
 from netfold.cli.update import diff, update, versions
 from netfold.errors import InputError
 

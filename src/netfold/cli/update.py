@@ -45,7 +45,7 @@ __all__ = ["diff", "update", "versions"]
     "--mu",
     type=click.FloatRange(min=0),
     metavar="X",
-    help="With --settle: how fast nodes are held; 0 is a warm refit, and much is placing.  [default: 1]",
+    help="With --settle: how firmly nodes are held; 0 is a warm refit, and much is placing.  [default: 1]",
 )
 @click.option(
     "--epochs",

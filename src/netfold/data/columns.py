@@ -89,6 +89,9 @@ _FLAG_OR_DAY = re.compile(r"true|false|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|
 month is not certain."""
 _EPOCH = (5e8, 2.5e9)
 """Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
+_VECTOR = re.compile(r"[vs][0-9]+", re.ASCII)
+_WIDE = 10
+"""So many columns, all numbers but the first, are a row of a matrix or of attributes."""
 _LOG = 100
 """So many rows tell a log, in which times rise, from a list of weights."""
 _DIGITS = re.compile(r"[0-9]+")
@@ -239,6 +242,8 @@ def edge_roles(
     table, chosen = _Table(names, rows, width), chosen or Chosen()
     if chosen.source is None and chosen.target is None and _is_matrix(names, rows, width):
         raise ValueError(MATRIX)
+    if chosen.source is None and chosen.target is None and names is not None and are_vectors(names):
+        raise ValueError(VECTORS)
     if chosen.time is False:
         return edge_roles(names, rows, width, chosen._replace(time=None), weighted)._replace(time=None)
     places = table.places(chosen)
@@ -246,9 +251,11 @@ def edge_roles(
         raise ValueError(ONE_COLUMN)
     if weighted is False and "weight" in places:
         raise ValueError("weight= names a column, and weighted=False (--unweighted) passes it over; leave one out")
+    roles = table.unnamed_roles(places, weighted) if names is None else table.named_roles(places, weighted)
+    if "source" not in places and "target" not in places:
+        table.check_guessed(roles)
     if names is None:
-        return table.unnamed_roles(places, weighted)
-    roles = table.named_roles(places, weighted)
+        return roles
     for role, place in zip(ROLES, roles, strict=True):
         if place is not None and role not in places:
             table.check_alone(role, place)
@@ -304,6 +311,20 @@ class _Table:
                 f"columns {where} are both called {(self.names or ())[place]!r}; say which is the {role} by its place "
                 f"(--{role} {alike[0] + 1}, in Python {role}={alike[0]}), or rename one"
             )
+
+    def check_guessed(self, roles: Roles) -> None:
+        """Refuse ends that nobody chose where one is a measure, or where a row is a node and what is known of it."""
+        ends = [self._columns[i] for i in (roles.source, roles.target)]
+        measured = [i for i, column in zip(roles[:2], ends, strict=True) if column and _are_numbers(column)]
+        cell = next((cell for i in measured for cell in self._columns[i] if not _is_whole(cell)), None)
+        if len(measured) == 1 and cell is not None:  # beside names: of two columns of numbers either may name nodes
+            i = measured[0]
+            called = f"column {i + 1}" if self.names is None else f"the column {self.names[i]!r}"
+            raise ValueError(f"{called} holds numbers as {cell}, which name no nodes; {_SAY_ENDS}")
+        others = [column for i, column in enumerate(self._columns) if i != roles.source]
+        each = len(set(ends[0])) == len(ends[0]) > 1 and not _are_numbers(ends[0])
+        if self.names is not None and self.width >= _WIDE and each and all(map(_are_numbers, others)):
+            raise ValueError(f"each row has a name of its own and {self.width - 1} numbers; {_SAY_ENDS}")
 
     def named_roles(self, places: dict[str, int], weighted: bool | None) -> Roles:
         source, target = self._ends(places)
@@ -402,6 +423,9 @@ class _Table:
             names = [self.names[i] for i in (source, relation, target)]
             return f"{names[0]}:entity", names[1], f"{names[2]}:entity"
         nodes = [i for i in range(self.width) if self._is_role(i)]
+        two = [set(self._columns[i]) for i in nodes if self.plain[i] not in _TYPE]
+        if not wanted and len(two) == 2 and not two[0].isdisjoint(two[1]):
+            return ()  # edges among nodes of one kind, and of what type each is
         return tuple(self.names[i] for i in nodes) if len(nodes) >= 3 else ()
 
     def _is_role(self, i: int) -> bool:
@@ -432,6 +456,14 @@ MATRIX = (
     "this is a matrix with a row and a column for each node, not a list of edges; in Python, frame = "
     "pandas.read_csv(..., index_col=0) and nf.Graph.from_scipy(frame.to_numpy(), nodes=list(frame)) read such"
 )
+VECTORS = (
+    "the columns node, v0, ... are vectors as netfold writes them, not edges; netfold nearest, map and groups read "
+    "such a file, in Python nf.Embedding.load (source= and target=, --source and --target, read it as edges)"
+)
+_SAY_ENDS = (
+    "say which columns are the ends (source= and target=, --source and --target); what is known about nodes is read "
+    "beside edges (attributes=, --attributes FILE), and a matrix of two sides becomes edges by pandas.melt"
+)
 _NO_WEIGHT = (
     "there is no column of weights; add a third column, or leave weighted=True (--weighted) out "
     "(a time is no weight unless it is named: weight=, --weight)"
@@ -445,7 +477,8 @@ _TEXTS = (
 def tuple_columns(names: Sequence[str], rows: _Rows, *, wanted: bool = False) -> tuple[str, ...]:
     """The roles of a table of tuples, as `read_hyperedges` takes them; none where it holds edges.
 
-    Two ends of one kind (from_airport and to_airport) are an edge, unless tuples are `wanted`.
+    Two ends of one kind (from_airport and to_airport; a and b where both name one of the same, beside a type) are an
+    edge, unless tuples are `wanted`.
 
     Columns that hold nodes are roles, where they are three or more; times, measures (amount, rating, decimals) and
     numbers of rows are not, nor are decimals with a comma (71,5), days written as 31.01.2024, true and false. Two ends
@@ -478,6 +511,24 @@ def measure_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
 def _plain(name: str) -> str:
     """Lower case, words joined by underscores: fromAirport is from_airport."""
     return _CAMEL.sub("_", name.strip()).casefold().replace(" ", "_").replace("-", "_")
+
+
+def _is_whole(cell: str) -> bool:
+    """Whether a number has no fraction; True of what is no number."""
+    try:
+        return float(cell).is_integer()
+    except ValueError:
+        return True
+
+
+def are_vectors(names: Sequence[str]) -> bool:
+    """Whether columns are called as those of an embedding that was exported.
+
+    >>> are_vectors(["node", "v0", "v1", "s0", "s1"]), are_vectors(["node", "vector"]), are_vectors(["node", "class"])
+    (True, True, False)
+    """
+    first, *others = names
+    return first == "node" and (others[:1] == ["vector"] or (all(map(_VECTOR.fullmatch, others)) and "v0" in others))
 
 
 def _is_matrix(names: Sequence[str] | None, rows: _Rows, width: int) -> bool:

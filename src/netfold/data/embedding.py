@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from netfold.data.checks import Floats32, Ints, check_choice, unique_values
 from netfold.data.gaussians import widths
-from netfold.data.html import html_box, html_table
 from netfold.data.nodes import Nodes
-from netfold.data.text import as_typed, counted, is_typed, printable, type_in_words
+from netfold.data.text import as_typed, counted, html_box, html_table, is_typed, printable, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:

@@ -22,10 +22,9 @@ from netfold.data.attributes import Attributes
 from netfold.data.checks import check_choice
 from netfold.data.columns import Chosen
 from netfold.data.edges import adjacency, entry_times, in_float32
-from netfold.data.html import html_box, html_facts
 from netfold.data.nodes import Nodes
 from netfold.data.reading import Reading, apart, missing_names, shared_nodes, twin_names
-from netfold.data.text import as_typed, counted, type_in_words
+from netfold.data.text import as_typed, counted, html_box, html_facts, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:

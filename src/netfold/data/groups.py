@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from netfold.data.checks import Floats, Ints, is_whole, unique_values
 from netfold.data.nodes import Nodes
+from netfold.data.text import counted
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,9 +79,14 @@ class NodeGroups:
         best = max(self.silhouettes, key=self.silhouettes.__getitem__)
         return f"k = {best} of {tried[0]} to {tried[-1]} by the silhouette, {self.silhouettes[best]:.2f}"
 
+    @property
+    def in_words(self) -> str:
+        """How many nodes and groups there are, and how that was chosen."""
+        said = f"{counted(len(self), 'node')} in {counted(self.k, 'group')}"
+        return f"{said}; {self.chosen}" if self.chosen else said
+
     def __repr__(self) -> str:
-        said = f"; {self.chosen}" if self.silhouettes else ""
-        return f"NodeGroups({len(self):,} nodes in {self.k:,} groups{said})"
+        return f"NodeGroups({self.in_words})"
 
 
 def grouped(embedding: Embedding, k: int | None, seed: int) -> NodeGroups:

@@ -22,7 +22,6 @@ from netfold.data.attribute_tables import attribute_table, check_shared
 from netfold.data.attributes import Attributes, Column
 from netfold.data.checks import Ints
 from netfold.data.graph import Graph, unchecked
-from netfold.data.html import html_box, html_facts
 from netfold.data.kinds import (
     Kind,
     check_rows,
@@ -35,7 +34,7 @@ from netfold.data.kinds import (
 )
 from netfold.data.nodes import Nodes
 from netfold.data.reading import HyperedgeReading
-from netfold.data.text import counted, did_you_mean, is_typed, listed, type_in_words
+from netfold.data.text import counted, did_you_mean, html_box, html_facts, is_typed, listed, type_in_words
 from netfold.errors import InputError
 
 __all__ = ["Hypergraph", "Kind", "clique_expansion", "co_occurrences", "incidence", "star_expansion"]

@@ -187,6 +187,8 @@ class HyperedgeReading:
     """Two types whose nodes have the same names, though they were read as different nodes (`types_alike`)."""
     measures: tuple[str, ...] = ()
     """Columns of weights, measures or times whose values became nodes, as nobody said otherwise."""
+    like_rows: bool = False
+    """Whether line 1, which was taken for names of roles, looks like the lines below it."""
 
     def __str__(self) -> str:
         files = f" of {self.files:,} files" if self.files > 1 else ""
@@ -195,8 +197,20 @@ class HyperedgeReading:
         notes = f" ({counted(skipped, 'row names', 'rows name')} a node twice: left out)" if skipped else ""
         over = f"; passed over: {', '.join(self.passed_over)}" if self.passed_over else ""
         line = "; line 1 is a header" if self.header else ""
-        unsure = "".join(f"; {said}" for said in (self.alike_said, self.measures_said) if said)
-        return f"{', '.join(self.roles)}; {counts}{notes}{over}{line}{unsure}"
+        return "; ".join([f"{', '.join(self.roles)}; {counts}{notes}{over}{line}", *self.unsure])
+
+    @property
+    def unsure(self) -> list[str]:
+        """What may have been read otherwise than it was meant, a sentence each."""
+        return [said for said in (self.header_said, self.alike_said, self.measures_said) if said]
+
+    @property
+    def header_said(self) -> str:
+        """What is said of a line 1 that looks like the lines below, and what reads it as one of them."""
+        if not self.like_rows:
+            return ""
+        how = "header=False, columns=['user', 'film'] (--no-header --columns user,film)"
+        return f"line 1 was read as names of columns, and looks like the lines below; where it is one of them, {how}"
 
     @property
     def measures_said(self) -> str:
@@ -225,6 +239,7 @@ class HyperedgeReading:
             "time": self.time, "files": self.files, "header": self.header,
         }  # fmt: skip
         unsure = {"alike": self.alike, "measures": self.measures}
+        facts |= {"like_rows": True} if self.like_rows else {}
         return facts | {name: list(columns) for name, columns in unsure.items() if columns}
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
-from netfold.data.html import html_box, html_facts, svg_curves
-from netfold.data.text import counted, listed
+from netfold.data.text import counted, html_box, html_facts, listed, svg_curves
 from netfold.embedder.options import Configured, config_to_json, holds, new_names, option, options
 from netfold.embedder.problem import Input, N, Problem, check_placed
 from netfold.errors import InputError
@@ -160,7 +159,7 @@ class Embedder(Configured, Generic[N]):
             fit_parts(self, graph, checkpoint=checkpoint, checkpoint_every=checkpoint_every, **more)
             return self
         from netfold.embedder.callbacks import listening
-        from netfold.learn.profile import part
+        from netfold.learn.progress import part
 
         start = time.perf_counter()
         with part("reading"):
@@ -194,8 +193,7 @@ class Embedder(Configured, Generic[N]):
     ) -> None:
         """Train a network for what was read: `network_`, `history_` and `graph_facts_`."""
         from netfold.learn.checkpoints import Checkpoint
-        from netfold.learn.profile import part
-        from netfold.learn.progress import Progress
+        from netfold.learn.progress import Progress, part
         from netfold.learn.training import train
 
         device = device_named(self.device)
@@ -258,7 +256,7 @@ class Embedder(Configured, Generic[N]):
         if not share or not self.epochs:
             return self._epochs(data), None
         from netfold.embedder.stopping import best_epochs, held_out_in_words
-        from netfold.learn.profile import part
+        from netfold.learn.progress import part
 
         with part("held-out links"):
             looks = best_epochs(self, data.graph, share, device, bar.of("without held-out links"))

@@ -618,8 +618,8 @@ class Evolving:
     def _drift(self, delta: Delta, codes: dict[Any, Any], arrived: list[Any], state: Changes) -> dict[str, float]:
         from netfold.embedder.drift import links_told_apart
 
-        n = len(self._base) + len(state.vectors) + len(codes) - len(state.gone)
         waiting = (state.unreached | {delta.names[i] for i in delta.unreached.tolist()}) - set(codes)
+        n = len(self._base) + len(state.vectors) + len(codes) - len(state.gone) + len(waiting)
         drift = {"placed": (len(state.vectors) + len(codes)) / max(1, n), "unreached": len(waiting) / max(1, n)}
         new = codes.keys() - self._changes.vectors
         old = self._codes_of((x for u, v, _ in arrived for x in (u, v) if x not in new), self._changes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from netfold.errors import InputError
 
-__all__ = ["OF_LINKS", "OF_MODELS", "is_pair_score", "sum_in_words", "weighted_scores"]
+__all__ = ["OF_LINKS", "OF_MODELS", "is_pair_score", "mean_score", "short_score", "sum_in_words", "weighted_scores"]
 
 OF_MODELS = ("dot", "cosine", "distance", "paths", "w2", "decoder")
 """What vectors, or a model's own decoder, say of a pair."""
@@ -58,3 +59,36 @@ def sum_in_words(terms: Iterable[tuple[float, str]]) -> str:
     some = [(round(weight, 3), name) for weight, name in terms]
     known = [x for x in some if math.isfinite(x[0]) and x[0] > 0]
     return " + ".join(f"{weight:g} {name}" for weight, name in sorted(known, key=lambda x: -x[0]))
+
+
+def mean_score(chosen: Sequence[str]) -> str:
+    """Of scores that several parts of the data chose: the one that most did, or of sums the mean, of shares that add up
+    to 1. Nothing, where nothing was chosen.
+
+    >>> mean_score(["cosine", "dot", "cosine"])
+    'cosine'
+    >>> mean_score(["3 cosine + 1 dot", "dot"])
+    '0.625 dot + 0.375 cosine'
+    """
+    some = [x for x in chosen if x]
+    if not any("+" in x for x in some):
+        return Counter(some).most_common(1)[0][0] if some else ""
+    shares: Counter[str] = Counter()
+    for terms in map(weighted_scores, some):
+        total = sum(weight for weight, _ in terms)
+        shares.update({name: weight / total / len(some) for weight, name in terms})
+    return sum_in_words((weight, name) for name, weight in shares.items())
+
+
+_SHOWN = 2
+"""Terms of a sum that a table has room for."""
+
+
+def short_score(score: str) -> str:
+    """A score for a narrow column.
+
+    >>> short_score("2.148 resource allocation + 0.391 cosine + 0.26 distance")
+    '2.148 resource allocation + 0.391 cosine + ...'
+    """
+    terms = score.split(" + ")
+    return score if len(terms) <= _SHOWN else " + ".join([*terms[:_SHOWN], "..."])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import printable, text_table
+from netfold.embedder.pair_score import short_score
 
 if TYPE_CHECKING:
     import pandas
@@ -130,7 +131,7 @@ def _cells(row: Trial) -> list[str]:
     figure = "" if row.figure is None else _plus_minus(row.figure, row.deviation)
     numbers = ["" if row.epochs is None else str(row.epochs), str(row.folds) if row.folds else "", figure]
     cost = ["" if row.cpu is None else f"{row.cpu:,.1f}", "" if row.bytes is None else f"{row.bytes / 2**20:,.0f}"]
-    return [printable(name), *numbers, *cost, printable(row.why or row.score)]
+    return [printable(name), *numbers, *cost, printable(row.why or short_score(row.score))]
 
 
 def _plus_minus(x: float, deviation: float | None) -> str:

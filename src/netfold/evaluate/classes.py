@@ -72,8 +72,11 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
 
     A list, a set, a tuple or an array is a collection of classes; anything else is one class.
     """
-    if not hasattr(classes, "items"):
-        raise InputError(f"classes are a mapping {{node: class or list of classes}}, not {type_in_words(classes)}")
+    if not hasattr(classes, "items") or hasattr(classes, "columns"):
+        table = hasattr(classes, "columns")
+        how = "dict(zip(frame['node'], frame['class'])) makes one" if table else "nf.read_classes reads one from a file"
+        words = "classes are a mapping {node: class or list of classes}"
+        raise InputError(f"{words}, not {type_in_words(classes)}; {how}")
     of_node = {node: _classes_of(node, value) for node, value in classes.items()}
     nodes.positions(list(of_node))
     some = {node: own for node, own in of_node.items() if own}
@@ -81,6 +84,10 @@ def classes_of_nodes(classes: Any, nodes: Nodes, *, one_each: bool = False) -> N
     if min(len(some), len(names)) < 2:
         count = f"{counted(len(some), 'node')} with {counted(len(names), 'class', 'classes')} in all"
         raise InputError(f"classes give {count}; at least 2 nodes and 2 classes are needed")
+    if len(some) == len(names) == sum(map(len, some.values())):
+        raise InputError(
+            f"each of the {len(some)} nodes has a class of its own, so that none can be learned from another"
+        )
     if one_each and (several := [node for node, own in some.items() if len(own) > 1]):
         raise InputError(f"node {several[0]!r} has several classes; this task takes one class a node")
     return NodeClasses(list(some), names, _indicator(some.values(), names), len(nodes) - len(some))

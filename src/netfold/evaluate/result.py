@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.html import html_box, html_table
-from netfold.data.text import text_table, type_in_words
+from netfold.data.text import html_box, html_table, text_table, type_in_words
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.data.embedding import Embedding
 
-__all__ = ["CpuSeconds", "Result", "embedding_of", "facts_in_words", "judged", "name_of", "standing"]
+__all__ = ["CpuSeconds", "Result", "embedding_of", "facts_in_words", "json_figures", "judged", "name_of", "standing"]
 
 
 def standing(ours: Sequence[float], theirs: Sequence[float], *, smaller: bool = False) -> str:
@@ -124,19 +123,23 @@ class Result:
         return max(known, key=known.__getitem__, default=self.name)
 
     def has_winner(self, figure: str) -> bool:
-        """Whether a figure tells methods apart: not where all of them have 0."""
+        """Whether a figure tells methods apart: not where all of them have 0, or none has it."""
+        values = self._values(figure)
+        return any(values) or (figure in self.smaller_is_better and bool(values))
+
+    def _values(self, figure: str) -> list[float]:
+        """What it is for all methods that have it."""
         rows = [self.figures, *self.baselines.values()]
-        values = [row[figure] for row in rows if not math.isnan(row.get(figure, math.nan))]
-        return figure in self.smaller_is_better or any(values)
+        return [row[figure] for row in rows if not math.isnan(row.get(figure, math.nan))]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
         return {
             "task": self.task,
             "name": self.name,
-            "figures": _plain(self.figures),
-            "deviations": _plain(self.deviations),
-            "baselines": {name: _plain(row) for name, row in self.baselines.items()},
+            "figures": json_figures(self.figures),
+            "deviations": json_figures(self.deviations),
+            "baselines": {name: json_figures(row) for name, row in self.baselines.items()},
             "best": {x: self.best(x) if self.has_winner(x) else None for x in self.figures},
             "level": {x: self.level_with(x) for x in self.figures},
             "protocol": dict(self.protocol),
@@ -177,9 +180,12 @@ class Result:
                 level = self.level_with(figure)
                 beside = f" (level with it: {', '.join(level)})" if level else ""
                 wins.setdefault(self.best(figure) + beside, []).append(figure)
-        zeros = [figure for figure in self.figures if not self.has_winner(figure)]
         lines = [f"best in {', '.join(figures)}: {name}" for name, figures in wins.items()]
-        return [*lines, *([f"0 for all, without a winner: {', '.join(zeros)}"] if zeros else [])]
+        without = [figure for figure in self.figures if not self.has_winner(figure)]
+        zeros = [figure for figure in without if self._values(figure)]
+        unknown = [figure for figure in without if figure not in zeros]
+        lines += [f"0 for all, without a winner: {', '.join(zeros)}"] if zeros else []
+        return [*lines, *([f"not defined for any: {', '.join(unknown)}"] if unknown else [])]
 
 
 def embedding_of(model: Any) -> Embedding:
@@ -222,7 +228,8 @@ def _number(x: float | None) -> str:
     return f"{x:.4f}" if abs(x) < 1000 else f"{x:,.0f}"
 
 
-def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
+def json_figures(row: Mapping[str, float]) -> dict[str, float | None]:
+    """Figures as JSON can hold them: None for what is no number."""
     return {name: None if math.isnan(x) else float(x) for name, x in row.items()}
 
 

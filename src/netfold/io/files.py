@@ -132,9 +132,8 @@ def check_writable(path: Path, *, force: bool = False) -> None:
         raise InputError(f"{parent} cannot be written to; choose another folder")
     try:
         Path(tempfile.mkdtemp(prefix=_prefix(path), dir=parent)).rmdir()  # a disk that is full, or to read only
-        path.lstat()  # a name that no disk can hold
-    except FileNotFoundError:
-        pass
+        with contextlib.suppress(FileNotFoundError):
+            path.lstat()  # a name that no disk can hold
     except OSError as e:
         raise InputError(f"{path} cannot be written: {disk_error(e)}") from None
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netfold.data.checks import Ints, Ints32
-from netfold.data.columns import Roles, edge_roles, measure_columns
+from netfold.data.columns import Roles, edge_roles, header_verdict, measure_columns
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.kinds import Kind
 from netfold.data.nodes import Nodes, typed_nodes
@@ -165,6 +165,8 @@ class HyperedgeFile(Protocol):
     """The column of times."""
     measures: tuple[str, ...]
     """The columns that nobody chose, and that are read although they hold measures rather than nodes."""
+    like_rows: bool
+    """Whether line 1, which nobody chose columns of, looks like the lines below it."""
 
     def read(self, nodes: dict[str, TypeNodes]) -> Ints32:
         """The hyperedges (m x N), each node as its number within its type."""
@@ -198,6 +200,8 @@ class TextFile:
         roles = _roles(path, columns, self.names, rows, number)
         self.read_names, self.time = tuple(self.names[r.column] for r in roles), _time(columns, self.names, rows)
         self.measures = _measures(columns, self.names, rows, self.read_names)
+        unasked = columns.chosen is None and columns.unnamed is None
+        self.like_rows = unasked and header_verdict(self.names, rows) is False
         self.roles, self.types = tuple(r.name for r in roles), tuple(r.type for r in roles)
         body = [fields_of(line, chosen) for _, line in lines[columns.unnamed is None :]]
         self._start = number + (columns.unnamed is None)
@@ -277,6 +281,8 @@ _SOURCE = "read_parquet(?, hive_partitioning = false"
 
 class ParquetFile:
     """A parquet file whose columns have been found."""
+
+    like_rows = False
 
     def __init__(self, path: Path, columns: Columns):
         self.path = path
@@ -405,7 +411,7 @@ def read_hyperedges(
         reading = replace(reading, alike=types_alike({name: each for name, (each, _) in done.items()}))
     object.__setattr__(hypergraph, "reading", reading)
     _log.info("read %s", printable(f"{', '.join(map(str, paths))}: {reading}"))
-    for said in filter(None, (reading.alike_said, reading.measures_said)):
+    for said in reading.unsure:
         warnings.warn(f"{paths[0]}: {said}", stacklevel=2)
     return hypergraph
 
@@ -441,7 +447,10 @@ def _reading(files: Sequence[HyperedgeFile], rows: int, edges: int, *, header: b
     time = next((file.time for file in files if file.time is not None and file.time in over), None)
     parts = tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(over))
     measures = tuple(dict.fromkeys(name for file in files for name in file.measures))
-    return HyperedgeReading(*parts, rows, edges, time, len(files), header=header, measures=measures)
+    like_rows = any(file.like_rows for file in files)
+    return HyperedgeReading(
+        *parts, rows, edges, time, len(files), header=header, measures=measures, like_rows=like_rows
+    )
 
 
 def _without_loops(file: HyperedgeFile, rows: Ints, skip: bool) -> Ints:

@@ -28,8 +28,10 @@ __all__ = [
     "Stack",
     "Tables",
     "add_half_squares",
+    "add_product",
     "add_rows_grad",
     "pass_back",
+    "products",
     "rows_times",
     "slope_of",
     "take_rows",
@@ -305,6 +307,38 @@ class RowDecoder(nn.Module):
     def rows(self, hidden: Tensor) -> Tensor:
         """x̂ in whole rows, m x n, before the activation: for a bounded number of rows only."""
         return torch.addmm(self.bias, hidden, self.table.t())
+
+
+_ROWS = 128
+"""oneDNN makes a program for each shape, so that it is asked for multiples of so many rows; MKL takes what is left."""
+
+
+def _in_whole(x: Tensor) -> int:
+    """How many rows of x (m x k) oneDNN multiplies: in half of MKL's time on AMD's cores with AVX-512.
+
+    On Intel's both take as long. torch itself asks MKL for all products of 32 bits.
+    """
+    wide = x.dtype == torch.float32 and not x.is_cuda and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+    return len(x) - len(x) % _ROWS if wide and hasattr(torch.ops.mkldnn, "_linear_pointwise") else 0
+
+
+def products(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
+    """X W (+ b), m x k times k x h, without a gradient: its rows in one or two pieces, the first ones first."""
+    whole, made = _in_whole(x), []
+    if whole:
+        made.append(torch.ops.mkldnn._linear_pointwise(x[:whole], weight.t(), bias, "none", [], ""))
+    if whole < len(x) or not whole:
+        made.append(x[whole:] @ weight if bias is None else torch.addmm(bias, x[whole:], weight))
+    return made
+
+
+def add_product(out: Tensor, x: Tensor, y: Tensor) -> None:
+    """out += Xᵀ Y, m x k and m x h, without a gradient."""
+    whole = _in_whole(x)
+    if whole:
+        out += torch.ops.mkldnn._linear_pointwise(x[:whole].t(), y[:whole].t(), None, "none", [], "")
+    if whole < len(x):
+        out.addmm_(x[whole:].t(), y[whole:])
 
 
 class Stack(nn.Module):

@@ -21,8 +21,7 @@ from netfold.data.text import counted
 from netfold.errors import InputError, TrainingError
 from netfold.learn.checkpoints import is_finite
 from netfold.learn.optimizers import OPTIMIZERS, adam_state
-from netfold.learn.profile import counted_items, part
-from netfold.learn.progress import Progress
+from netfold.learn.progress import Progress, counted_items, part
 
 __all__ = ["SCHEDULES", "Block", "Network", "States", "converged", "train"]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from netfold.data.text import printable
 from netfold.embedder.embedder import Embedder
+from netfold.embedder.pair_score import mean_score, short_score
 from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError, is_out_of_memory
 from netfold.models import MODELS
@@ -113,7 +114,8 @@ class Trying:
 
     @property
     def score(self) -> str:
-        return next((x.score for x in self.parts.values()), "")
+        """How its pairs are scored, as far as its parts say."""
+        return mean_score([x.score for x in self.parts.values()])
 
     @property
     def model(self) -> Embedder:
@@ -195,7 +197,8 @@ class LiveTable:
         deviation = "" if row.deviation is None else f" ± {row.deviation:.4f}"
         epochs = "" if row.epochs is None else row.epochs
         figure = f"{row.figure:.4f}{deviation}"
-        return self(f"{name:<58} {epochs:>6} {figure:>17} {row.cpu:>7.1f} {(row.bytes or 0) / 2**20:>6.0f} {row.score}")
+        cost = f"{row.cpu:>7.1f} {(row.bytes or 0) / 2**20:>6.0f}"
+        return self(f"{name:<58} {epochs:>6} {figure:>17} {cost} {short_score(row.score)}")
 
 
 # -------------------------------------------------------------------- the race
@@ -414,7 +417,7 @@ class Race:
             begun = self._clock.spent()  # after the part was made, which all are asked of
             fitted = run.fitted or self._fit(run, part.graph, begun + min(share, self._left_on(level)))
             start = self._clock.spent()
-            run.parts[part.key] = part.measure(fitted, run.score or None)
+            run.parts[part.key] = part.measure(fitted, None)
             self._asking = run.asking = self._clock.spent() - start if self._clock.timed else 0.0
             run.fitted = fitted if self._asked.fits_whole else None
             measured, spent = measured + 1, spent + self._clock.spent() - begun

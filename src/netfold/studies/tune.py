@@ -15,6 +15,7 @@ from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import config_to_json, options
+from netfold.embedder.pair_score import mean_score
 from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError
 from netfold.studies.compare import fit_with_base, model_named
@@ -148,14 +149,13 @@ class _Search:
                     part = self._asked.inner(fold, self._whole)
                     if fitted is None or not self._asked.fits_whole:
                         fitted = fit_with_base(type(model)(**model.get_params()), part.graph)
-                    score = next((x.score for x in parts.values()), "")
-                    parts[part.key] = part.measure(fitted, score or None)
+                    parts[part.key] = part.measure(fitted, None)
         except (InputError, TrainingError) as e:
             trial.set_user_attr("why", " ".join(str(e).split()))
             raise self._optuna.TrialPruned from None
         figure, deviation = figure_of(parts)
         facts = {"deviation": deviation, "folds": len(parts), "cpu": time.process_time() - start, "bytes": meter.bytes}
-        for name, value in (facts | {"score": next((x.score for x in parts.values()), "")}).items():
+        for name, value in (facts | {"score": mean_score([x.score for x in parts.values()])}).items():
             trial.set_user_attr(name, value if not isinstance(value, float) or math.isfinite(value) else None)
         return figure
 

@@ -18,6 +18,7 @@ integers. A file is never trusted: no pickle, and no more memory than its own si
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
@@ -27,15 +28,33 @@ from tokenize import TokenError
 from typing import Any, Protocol
 
 from netfold.data.checks import check_choice
+from netfold.data.columns import are_vectors
 from netfold.errors import InputError
 from netfold.io.files import check_writable, staged_folder
-from netfold.io.vectors.arrays import read_npy, read_npz, write_npy, write_npz
-from netfold.io.vectors.contents import Stored
-from netfold.io.vectors.delimited import read_delimited, write_delimited
 from netfold.io.vectors.parquet import read_parquet, write_parquet
-from netfold.io.vectors.word2vec import read_binary, read_text, write_binary, write_text
+from netfold.io.vectors.plain import (
+    Stored,
+    read_binary,
+    read_delimited,
+    read_npy,
+    read_npz,
+    read_text,
+    write_binary,
+    write_delimited,
+    write_npy,
+    write_npz,
+    write_text,
+)
 
-__all__ = ["Stored", "check_vectors_ending", "damage_named", "read_vectors", "write_shards", "write_vectors"]
+__all__ = [
+    "Stored",
+    "check_vectors_ending",
+    "damage_named",
+    "holds_vectors",
+    "read_vectors",
+    "write_shards",
+    "write_vectors",
+]
 
 _DAMAGE = (
     ValueError,  # and InputError, and text that is not UTF-8
@@ -83,6 +102,11 @@ _FORMATS: dict[str, tuple[Writer, Callable[[Path], Stored]]] = {
 }
 
 
+_TABLES = {".csv": ",", ".tsv": "\t", ".parquet": ""}
+_ARRAYS = (".npz", ".npy", ".w2v", ".vec", ".bin")
+"""Endings of tables, which may hold anything, and of what holds vectors."""
+
+
 def _format(path: Path) -> tuple[Writer, Callable[[Path], Stored]]:
     try:
         return _FORMATS[path.suffix.lower()]
@@ -93,6 +117,23 @@ def _format(path: Path) -> tuple[Writer, Callable[[Path], Stored]]:
 def check_vectors_ending(path: Path) -> None:
     """Refuse a name whose ending is that of no format."""
     _format(path)
+
+
+def holds_vectors(path: Path) -> bool:
+    """Whether a file is one of vectors: by its ending alone, or by its first line, which names columns or counts."""
+    ending = path.suffix.lower()
+    if ending in _ARRAYS or ending not in (*_TABLES, ".txt") or not path.is_file():
+        return ending in _ARRAYS and path.is_file()
+    if ending == ".parquet":
+        from netfold.io.duckdb import parquet_sample
+
+        return are_vectors(parquet_sample(path)[0])
+    with path.open("rb") as file:
+        first, second = (file.readline(1 << 20).decode(errors="replace").strip() for _ in range(2))
+    if ending == ".txt":
+        dim = len(second.split()) - 1
+        return dim > 1 and re.fullmatch(f"[0-9]+ {dim}", first) is not None
+    return are_vectors(first.split(_TABLES[ending]))
 
 
 def write_vectors(path: Path, stored: Stored, *, force: bool = False, columns: str = "wide") -> None:

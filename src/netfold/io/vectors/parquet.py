@@ -15,7 +15,7 @@ from netfold.data.text import as_typed
 from netfold.errors import InputError
 from netfold.io.duckdb import problem_in_words
 from netfold.io.files import staged_file
-from netfold.io.vectors.contents import Stored, column_names, fingerprint, verified
+from netfold.io.vectors.plain import Stored, column_names, fingerprint, verified
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,7 +18,17 @@ from netfold.data.hypergraph import co_occurrences
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares
 from netfold.learn import losses
-from netfold.learn.layers import ACTIVATIONS, RowDecoder, RowEncoder, add_half_squares, pass_back, rows_times, xavier_
+from netfold.learn.layers import (
+    ACTIVATIONS,
+    RowDecoder,
+    RowEncoder,
+    add_half_squares,
+    add_product,
+    pass_back,
+    products,
+    rows_times,
+    xavier_,
+)
 from netfold.learn.optimizers import grad_of
 from netfold.learn.solvers import logistic_regression
 from netfold.learn.sparse_rows import DenseBeside, SomeRows, SparseRows
@@ -311,7 +321,8 @@ class Similarity(nn.Module):
         """
         k, width = self._slope, len(self.bias)
         weights = [torch.cat([w * k, *self.factors[g : g + 1]], dim=1) for g, w in enumerate(self.weights)]
-        made = torch.cat([vectors[t] @ w for t, w in zip(self.form.group_types, weights, strict=True)])
+        each = zip(self.form.group_types, weights, strict=True)
+        made = torch.cat([piece for t, w in each for piece in products(vectors[t], w)])
         made[:, :width] += self.bias * (k / len(self.form.types))
         z, squares, total = made[:, width:], None, made.new_zeros(())
         if self.mix is not None:
@@ -355,11 +366,12 @@ class Similarity(nn.Module):
         for g, t in enumerate(self.form.group_types):
             own = back[start : start + len(vectors[t])]
             start += len(own)
-            slope = vectors[t].t() @ own
+            slope = torch.zeros_like(weights[g])
+            add_product(slope, vectors[t], own)
             grad_of(self.weights[g]).add_(slope[:, :width], alpha=k)
             if self.mix is not None:
                 grad_of(self.factors[g]).add_(slope[:, width:])
-            through.append(own @ weights[g].t())
+            through.append(torch.cat(products(own, weights[g].t())))
         return through
 
     def of(self, vectors: Sequence[Tensor]) -> Tensor:

@@ -309,6 +309,9 @@ class Batch:
     """3 x b: i, j and k as places among the nodes."""
     times: float
     """M / n: how many triplets an epoch draws for each node that it writes."""
+    room: Tensor | None = None
+    """At least as many rows x hidden, for what the first layer makes: the same memory in all steps of an epoch, as the
+    system gives new memory page by page. None where that is not so, as on a GPU."""
 
 
 class _Network(Protocol):
@@ -324,6 +327,9 @@ class _Network(Protocol):
 
     def chunk_rows(self) -> int:
         """How many rows it walks at a time."""
+
+    def room(self, rows: int) -> Tensor | None:
+        """Memory for what the first layer makes of so many rows."""
 
 
 def step_count(visits: int, batch_size: int | None, nodes: int) -> int:
@@ -358,20 +364,22 @@ def batches(
     def of(generator: torch.Generator) -> Iterator[Batch]:
         drawn = numbers_below(max(1, len(triplets)), count if len(triplets) else 0, generator, **there)
         order = permutation(n if network.alpha else 0, generator, **there)
-        dropper = generator_on(device, generator)
+        dropper, room = generator_on(device, generator), network.room(n)
         for numbers, nodes in zip(drawn.tensor_split(steps), order.tensor_split(steps), strict=True):
             own = nodes.to(device).sort().values
             noise = normal((len(own), network.dim), generator, device, few=_FEW).to(dtype)
             named = triplets.weighed(triplets.at(numbers.to(device)), generator)
             named = triplets.walked(named, reach, generator, restart) if reach > 1 else named
-            batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n)
+            batch = _batch(rows, named, own, noise, network.chunk_rows(), count / n, room)
             columns = network.n_links if network.n_attributes else None
             yield _dropped(batch, dropout, dropper, columns, network.chunk_rows()) if dropout else batch
 
     return of
 
 
-def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size: int, times: float) -> Batch:
+def _batch(
+    rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size: int, times: float, room: Tensor | None
+) -> Batch:
     """The batch of these triplets and of the nodes `own`, in chunks of `size` rows."""
     named = torch.zeros(len(rows), dtype=torch.bool, device=own.device)
     named[triplets.flatten()] = True
@@ -380,7 +388,7 @@ def _batch(rows: SparseRows, triplets: Tensor, own: Tensor, noise: Tensor, size:
     nodes, place = torch.cat([own, others]), torch.empty_like(named, dtype=torch.int64)
     place[nodes] = torch.arange(len(nodes), device=own.device)
     chunks = [NodeChunk(rows.take(own[part]), noise[part]) for part in parts(len(own), size)]
-    return Batch(rows.take(nodes), chunks, place[triplets], times)
+    return Batch(rows.take(nodes), chunks, place[triplets], times, room)
 
 
 def _dropped(batch: Batch, share: float, generator: torch.Generator, columns: int | None, size: int) -> Batch:

@@ -20,7 +20,7 @@ from netfold.data.embedding import Embedding
 from netfold.data.scaling import Block
 from netfold.embedder.attributes import joint_rows, row_squares, taken
 from netfold.learn import losses
-from netfold.learn.layers import RowDecoder, RowEncoder, Stack, xavier_
+from netfold.learn.layers import RowDecoder, RowEncoder, Stack, add_product, products, xavier_
 from netfold.learn.optimizers import grad_of
 from netfold.learn.skipgram import sums_at
 from netfold.learn.solvers import descended
@@ -217,7 +217,7 @@ class DVNENetwork(nn.Module):
         """
         learns = torch.is_grad_enabled()
         with torch.no_grad():
-            hidden, made = self._encoded(batch.seen)
+            hidden, made = self._encoded(batch.seen, batch.room)
             mean, x = made.chunk(2, dim=1)
             codes = torch.cat([mean, deviation(x)], dim=1)
             first, pull = self._first_order(codes, batch.triplets, learns=learns)
@@ -244,13 +244,14 @@ class DVNENetwork(nn.Module):
         more = {"attributes": attributes} if self.n_attributes else {}
         return {"first_order": first, "second_order": second} | more
 
-    def _encoded(self, rows: SparseRows) -> tuple[Tensor, Tensor]:
+    def _encoded(self, rows: SparseRows, room: Tensor | None) -> tuple[Tensor, Tensor]:
         """What the first layer makes of rows (m x hidden) and the second of that (m x 2 dim), a part in the cache."""
         weight, bias = self.code.weights[0], self.code.biases[0]
-        hidden, made = (bias.new_empty(len(rows), width) for width in weight.shape)
+        hidden = bias.new_empty(len(rows), len(weight)) if room is None else room[: len(rows)]
+        made = bias.new_empty(len(rows), len(bias))
         for part, inputs in rows.matmul_parts(self.first.table.detach()):
             own = torch.add(inputs, self.first.bias, out=hidden[part]).relu_()
-            torch.addmm(bias, own, weight, out=made[part])
+            torch.cat(products(own, weight, bias), out=made[part])
         return hidden, made
 
     def _pass_back(self, rows: SparseRows, hidden: Tensor, grad: Tensor) -> None:
@@ -261,8 +262,9 @@ class DVNENetwork(nn.Module):
         weight, bias = self.code.weights[0], self.code.biases[0]
         for part in cached_parts(hidden, hidden.shape[1]):
             own, slope = hidden[part], grad[part]
-            grad_of(weight).addmm_(own.t(), slope)
-            torch.ops.aten.threshold_backward.grad_input(slope @ weight.t(), own, 0, grad_input=own)
+            add_product(grad_of(weight), own, slope)
+            through = torch.cat(products(slope, weight.t()))
+            torch.ops.aten.threshold_backward.grad_input(through, own, 0, grad_input=own)
             grad_of(self.first.bias).add_(own.sum(0))
         grad_of(bias).add_(grad.sum(0))
         rows.add_transposed_matmul(hidden, grad_of(self.first.table))
@@ -421,6 +423,11 @@ class DVNENetwork(nn.Module):
     def device(self) -> torch.device:
         """Where it is."""
         return self.first.table.device
+
+    def room(self, rows: int) -> Tensor | None:
+        """Memory for what the first layer makes of so many rows; a GPU's is kept by torch anyway."""
+        table = self.first.table
+        return None if table.is_cuda else table.new_empty(rows, table.shape[1])
 
     def chunk_rows(self) -> int:
         """How many rows are walked at a time: what keeps a layer's activations in bounds."""

@@ -531,11 +531,17 @@ def start_from_svd(
     v = leading_directions(rows, rank, generator)
     reach = rows.matmul(v).abs().amax(1)
     reach = reach[reach > 1e-6 * reach.max()]  # rows with edges
-    scale = 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values)
+    begin_at(network, v, 0.5 / float(reach.kthvalue(max(1, int(0.9 * len(reach)))).values))
+
+
+@torch.no_grad()
+def begin_at(network: SDNENetwork, v: Tensor, scale: float) -> None:
+    """Write directions (n x rank) into the first and the last layer, and pass them through those between."""
+    rank = v.shape[1]
     network.first.table.mul_(0.1)
     network.last.table.mul_(0.1)
     network.first.table[:, :rank] = scale * v
     network.last.table[:, :rank] = v / scale
-    for w in layers:
+    for w in (*network.encoder.weights, *network.decoder.weights):
         w.mul_(0.1)
         w[:rank, :rank] = torch.eye(rank, device=w.device)

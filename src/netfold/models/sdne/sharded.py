@@ -25,7 +25,7 @@ from netfold.cluster.network import RankColumns, RankNetwork
 from netfold.learn import losses
 from netfold.learn.layers import pass_back, xavier_
 from netfold.models.sdne.batches import Damping, in_units
-from netfold.models.sdne.network import SDNENetwork
+from netfold.models.sdne.network import SDNENetwork, begin_at
 
 __all__ = ["ShardedSDNE"]
 
@@ -160,14 +160,7 @@ class ShardedSDNE(RankNetwork):
         largest = ranks.most(float(reach.max()) if len(reach) else 0.0)
         reach = reach[reach > 1e-6 * largest]
         count = int(ranks.sum_(torch.tensor([len(reach)], dtype=torch.float64)))
-        scale = 0.5 / ranks.smallest(reach, max(1, int(0.9 * count)))
-        network.first.table.mul_(0.1)
-        network.last.table.mul_(0.1)
-        network.first.table[:, :rank] = scale * v
-        network.last.table[:, :rank] = v / scale
-        for w in layers:
-            w.mul_(0.1)
-            w[:rank, :rank] = torch.eye(rank)
+        begin_at(network, v, 0.5 / ranks.smallest(reach, max(1, int(0.9 * count))))
 
     def _singular_vectors(self, rank: int, wide: int) -> Tensor:
         """V: m x rank, the own rows; a column of a singular value of 0 is 0, as any vector would do there."""

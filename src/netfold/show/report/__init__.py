@@ -127,8 +127,7 @@ class Page:
         """With anywidget (the extra `notebook`) the explorer, which asks the kernel; the page for where none is."""
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if self._explores and importlib.util.find_spec("anywidget") is not None:
-            from netfold.show.explore import Explorer
-            from netfold.show.explore.page import notebook_widget
+            from netfold.show.explore import Explorer, notebook_widget
 
             widget = notebook_widget(Explorer(self._sheets, method=self._method))
             shown = widget._repr_mimebundle_()

@@ -196,7 +196,8 @@ def _trial_table(name: str, trials: Trials) -> dict[str, Any]:
         known = {k: v for k, v in numbers.items() if v is not None}
         spread = {} if x.deviation is None else {trials.figure: x.deviation}
         rows.append(_row(f"{x.candidate}{epochs}", known, figures, spread, of="baseline"))
-    notes = [*trials.lines(), *(f"{x.candidate}: {x.why}" for x in trials.rows if x.why)]
+    left = {why: [x.candidate for x in trials.rows if x.why == why] for why in (x.why for x in trials.rows) if why}
+    notes = [*trials.lines(), *(f"{', '.join(candidates)}: {why}" for why, candidates in left.items())]
     protocol = f"on inner parts of the data, within {trials.budget}; ± is the standard error"
     table = {"title": f"tried for {trials.task} · {name}", "figures": figures, "rows": rows, "protocol": protocol}
     smaller = ["CPU-s", "MiB", *([trials.figure] if trials.smaller_is_better else [])]

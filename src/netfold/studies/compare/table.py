@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from netfold.data.html import html_box, html_table
-from netfold.data.text import enumerated, text_table
+from netfold.data.text import enumerated, html_box, html_table, text_table
 from netfold.errors import InputError
-from netfold.evaluate.result import standing
+from netfold.evaluate.result import json_figures, standing
 from netfold.evaluate.task import SCORES, task_named
 
 if TYPE_CHECKING:
@@ -100,7 +99,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it: a figure that could not be computed is None."""
-        entries = [asdict(x) | {"figures": _plain(x.figures), "deviations": _plain(x.deviations)} for x in self.entries]
+        entries = [
+            asdict(x) | {"figures": json_figures(x.figures), "deviations": json_figures(x.deviations)}
+            for x in self.entries
+        ]
         best = {task: {x: self._winner(task, x) for x in self._headline(task)} for task in self.tasks}
         protocols = {task: dict(facts) for task, facts in self.protocols.items()}
         return {"data": self.data, "seed": self.seed, "entries": entries, "best": best, "protocols": protocols}
@@ -229,7 +231,3 @@ def _words(task: str) -> str:
 
 def _cell(x: float | None) -> str:
     return "-" if x is None or math.isnan(x) else f"{x:.4f}"
-
-
-def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(x) else float(x) for name, x in row.items()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,6 +152,7 @@ _LEFT_OUT = ("-parameters", "-variance", "-certain", "-sparse")
 _STANDINGS = {"above": "ours", "level": "level", "below": "the cheap one", "": "level"}
 _PRINTED = "as printed"
 """In the name of a row that is the paper's model to the letter, and not the best of ours."""
+_VOTE, _GPU = "majority of neighbors", "NVIDIA"
 _ENOUGH = 5
 """Seeds of a verdict that is not provisional."""
 
@@ -167,12 +170,12 @@ def _front(tables: Sequence[Table]) -> list[str]:
 The first figure of each question that a table asks: ours wins {wins["ours"]}, a cheap method {wins["the cheap one"]},
 and {wins["level"]} are level; {few} of these verdicts are of fewer than five seeds, and provisional. Rows "as printed"
 are the papers' models, and not among ours here; models that are computed and not trained (Spectral, GraphWave,
-DegreeFeatures) are among the cheap. Costs are seconds of the processor: of ours what a fit took (≤: what a
-row took of a run; where a GPU helped, what the processor did), of a cheap method what it took to make and to measure
-it; where that was not counted, about one second, or up to thirty for one that follows walks from every node
-(personalised PageRank, Katz, paths of three). Where cheap methods are marked with an asterisk, they were recorded
-before there were as many as now (`netfold reproduce NAME --baselines --record`
-measures them all): a win there has stood against fewer.
+DegreeFeatures) are among the cheap. Costs are seconds of the processor: of ours what a fit took (where a GPU helped,
+what the processor did; ≤: all that the cores had while a whole row ran, with its evaluation; empty where neither was
+kept), of a cheap method what it took to make and to measure it; where that was not counted, about one second, or up to
+thirty for one that follows walks from every node (personalised PageRank, Katz, paths of three). Where cheap methods
+are marked with an asterisk, they were recorded before there were as many as now (`netfold reproduce NAME --baselines
+--record` measures them all, or of new nodes the table run again): a win there has stood against fewer.
 """
     return [text, _markdown(head, rows)]
 
@@ -194,15 +197,15 @@ def _questions(table: Table) -> Iterator[list[str]]:
 
 
 def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], figure: str, words: str) -> list[str]:
-    smaller = table.smaller(figure)
+    smaller, alike = table.smaller(figure), [recorded[row.name] for row in rows]
     rows = [row for row in rows if _PRINTED not in row.name] or rows
     row = max(rows, key=lambda row: (-1 if smaller else 1) * recorded[row.name].mean[figure])
-    ours = with_cheap_rows(table, row, recorded)
+    ours = _beside_the_best(with_cheap_rows(table, row, recorded), alike, figure, smaller=smaller)
     cheap = ranked_baselines(ours, figure, smaller=smaller)
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
     seeds = table.seeds_of(ours, figure)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
-    older = "*" if not row.base and _has_older_baselines(recorded[row.name]) else ""
+    older = "*" if _has_older_baselines(table, row, recorded[row.name]) else ""
     own, rival = _told_apart(ours.mean[figure], cheap[0][1] if cheap else math.nan)
     return [
         f"[{table.name}](#{table.name}){words}: {figure}",
@@ -214,8 +217,29 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     ]
 
 
-def _has_older_baselines(recorded: RecordedRow) -> bool:
-    """Whether some were recorded before values of seeds and costs were kept, when there were fewer of them."""
+def _beside_the_best(ours: RecordedRow, alike: Sequence[RecordedRow], figure: str, *, smaller: bool) -> RecordedRow:
+    """A row with each baseline as it is best in any row of the question, as some score the pairs of cheap vectors
+    otherwise; of as many seeds as beside this one."""
+
+    def seeds(x: RecordedRow, name: str) -> int:
+        return len(x.baseline_seeds.get(name, {}).get(figure, ()))
+
+    cells, values = dict(ours.baselines), dict(ours.baseline_seeds)
+    for x in alike:
+        for name, found in x.baselines.items():
+            known = cells.get(name, {}).get(figure)
+            if known is None or figure not in found or seeds(x, name) != seeds(ours, name):
+                continue
+            if found[figure] < known if smaller else found[figure] > known:
+                cells[name], values[name] = found, x.baseline_seeds.get(name, {})
+    return dataclasses.replace(ours, baselines=cells, baseline_seeds=values)
+
+
+def _has_older_baselines(table: Table, row: Row, recorded: RecordedRow) -> bool:
+    """Whether some were recorded before values of seeds and costs were kept, when there were fewer of them; of new
+    nodes with a base, before the vote of their neighbors was one."""
+    if row.base:
+        return task_named(table.task.name).name == "out-of-sample" and _VOTE not in recorded.baselines
     known = recorded.baseline_seeds
     return any(name not in known and COST not in cells for name, cells in recorded.baselines.items())
 
@@ -227,17 +251,23 @@ def _told_apart(ours: float, theirs: float) -> tuple[str, str]:
 
 
 def _seconds(x: float | None) -> str:
-    """One digit after the point below ten."""
-    return "" if x is None else f"{x:,.0f}" if x >= 10 else f"{x:.1f}"
+    """One digit after the point below ten; nothing where it was not counted."""
+    return f"{x:,.0f}" if x and x >= 10 else f"{x:.1f}" if x else ""
 
 
 def _cost(table: Table, ours: RecordedRow) -> str:
-    """The processor time of the fit, or where that was not kept what a row of a seed took of the run."""
+    """The processor time of the fit; where that was not kept, what all cores had in a row's share of the run."""
     if COST in ours.mean:
         return _seconds(ours.mean[COST])
     run = table.recorded
-    rows = sum(not row.run for row in run.rows.values()) if run else 0
-    return f"≤ {max(1, run.seconds / len(run.seeds) / max(rows, 1)):,.0f}" if run and not ours.run else ""
+    where = ours.run or (run.machine if run else "")
+    if _GPU in where:
+        return "on a GPU"
+    if run is None or ours.run:
+        return ""
+    rows = sum(not row.run for row in run.rows.values())
+    cores = max(map(int, re.findall(r"(\d+) cores?", where)), default=1)
+    return f"≤ {max(1, cores * run.seconds / len(run.seeds) / max(rows, 1)):,.0f}"
 
 
 def _section(table: Table) -> str:

@@ -427,10 +427,12 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
 
 def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> RecordedRow:
     """What was recorded of a row, by the names of all rows, with those rows as baselines that are cheap: ways of the
-    same base to place new nodes, and models that are computed and not trained. Those themselves stay as they are."""
+    same base to place new nodes, and models that are computed and not trained. Those themselves stay as they are, but
+    that a way is no baseline of its own."""
     ours = rows[row.name]
     if row.model in (*CHEAP_MODELS, *WAYS):
-        return ours
+        others = {name: cells for name, cells in ours.baselines.items() if name != row.model}
+        return dataclasses.replace(ours, baselines=others)
     known = [x for x in table.rows if x.name in rows]
     cheap = {x.model: rows[x.name] for x in known if row.base and x.base == row.base and x.model in CHEAP_WAYS}
     cheap |= {x.name: rows[x.name] for x in known if x.model in CHEAP_MODELS and _asked_alike(row, x)}

@@ -20,8 +20,7 @@ from starlette.routing import Route
 from netfold.errors import InputError
 from netfold.serve.answers import Served
 from netfold.serve.app import Server, ServerSettings
-from netfold.show.explore import Explorer
-from netfold.show.explore.page import POLICY, explorer_script, explorer_style, served_page
+from netfold.show.explore import POLICY, Explorer, explorer_script, explorer_style, served_page
 
 __all__ = ["ExploreServer"]
 
