@@ -34,7 +34,8 @@ def test_the_command_that_is_printed_runs(task: str | None) -> None:
     commands = [line for line in result.stdout.splitlines() if line.startswith("netfold ")]
     assert commands and result.stdout.splitlines()[-1] == commands[-1]
     for command in commands:
-        trained = " fit " in command and shlex.split(command)[2] not in ("spectral", "degreefeatures")  # no epochs
+        computed = shlex.split(command)[2] in ("spectral", "degreefeatures", "joined")  # without epochs
+        trained = " fit " in command and not computed
         short = ["--epochs", "1", "--quiet"] if trained else []
         ran = netfold(*shlex.split(command)[1:], *short)
         assert ran.exit_code == 0, f"{command}: {ran.output}"

@@ -456,7 +456,7 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
     monkeypatch.setattr(starting, "_SPLIT", 25)
-    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s")
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20cpu")
     assert {x.nodes for x in best.trials_.rows} == {50} and "within a part of 50 nodes" in best.trials_.on
     assert best.trials_.deviation is None, "how far all of them are from a part nobody knows"
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint and best.trials_.value is not None
@@ -467,20 +467,20 @@ def test_with_a_little_budget_a_part_is_asked_and_everything_fitted(
 def test_the_figure_is_of_all_of_the_graph_where_that_can_be_paid(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, *([COSTLY, POOR] if task == "new-nodes" else [CHEAP, COSTLY]))
     little(monkeypatch)
-    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20cpu", progress=False)
     assert {x.nodes for x in best.trials_.rows} == {50, 120}, "on a part first"
     assert "within a part" not in best.trials_.on and best.trials_.value is not None
     assert best.graph_facts_["fingerprint"] == GRAPH.fingerprint
     monkeypatch.setattr(racing, "_MARGIN", 0.0)
     monkeypatch.setattr(racing, "_OVER", -1.0)  # nothing can be paid
-    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20s", progress=False)
+    best = auto(GRAPH, task, classes=BLOCKS if task == "classify" else None, budget="20cpu", progress=False)
     assert ("within a part of 50 nodes" in best.trials_.on) == (task != "classify"), "classes need no fit of their own"
 
 
 def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, CHEAP, Entrant("node2vec", {"epochs": 0, "dim": 16}, "better", ()))
     stub(monkeypatch, lambda model: 0.9 if model.dim == 16 else 0.6)
-    assert auto(GRAPH, budget="20s", progress=False).dim == 16
+    assert auto(GRAPH, budget="20cpu", progress=False).dim == 16
     fit = racing.Race._fit
 
     def costly(self: Any, run: Any, *args: Any) -> Any:
@@ -491,7 +491,7 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
     monkeypatch.setattr(racing.Race, "_fit", costly)
     little(monkeypatch)
     monkeypatch.setattr(starting, "_SPLIT", 25)
-    best = auto(GRAPH, budget="20s", progress=False)
+    best = auto(GRAPH, budget="20cpu", progress=False)
     assert best.dim == 8 and "among those that can be fitted to everything in time" in best.trials_.reason
 
 
@@ -598,6 +598,23 @@ def test_what_extends_other_vectors_is_not_joined(monkeypatch: pytest.MonkeyPatc
     only(monkeypatch, CHEAP, COSTLY)
     best = auto(GRAPH, "link", budget="6 trials", progress=False)
     assert any(x.candidate.startswith("Joined") and x.figure for x in best.trials_.rows)
+
+
+def test_what_is_recommended_joined_is_not_counted_as_a_join_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Entrant("joined", {"of": "spectral:dim=4,degreefeatures:dim=4"}, "", ())
+    only(monkeypatch, one, CHEAP, Entrant("spectral", {"dim": 8}, "", ()))
+    best = auto(GRAPH, "link", budget="9 trials", progress=False)
+    joined = {x.candidate for x in best.trials_.rows if x.candidate.startswith("Joined") and x.figure}
+    assert len(joined) == 2 and not any(x.count("degreefeatures") > 1 for x in joined)
+
+
+def test_classes_that_are_parts_nodes_play_are_told_by_degrees() -> None:
+    edges = [(f"hub {i}", f"leaf {i} {k}") for i in range(12) for k in range(4)]
+    edges += [(f"hub {i}", f"hub {(i + 1) % 12}") for i in range(12)]
+    classes = {node: node.split()[0] for edge in edges for node in edge}
+    best = auto(nf.Graph.from_edges(edges), "classify", classes=classes, budget="9 trials", progress=False)
+    found = {x.candidate: x.figure for x in best.trials_.rows}
+    assert found["DegreeFeatures()"] == 1
 
 
 @pytest.mark.parametrize("unsure", ["SDNE", "the cheapest"])

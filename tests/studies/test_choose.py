@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import netfold as nf
@@ -14,7 +15,7 @@ from netfold.models import MODELS
 from netfold.studies.choose import PURPOSES, RULES, Cost, Facts, choose
 from netfold.studies.choose.rules import Evidence, purpose_named, rule_for, rules_table
 from netfold.studies.reproduce.table import number
-from zoo import directed, karate, scattered, weighted
+from zoo import karate, scattered, weighted
 from zoo_hypergraphs import tags
 
 # -------------------------------------------------------------------- the rules
@@ -88,7 +89,7 @@ def test_six_lines() -> None:
     assert data.startswith("data: 77 nodes, 254 edges, undirected, weighted")
     assert model == "for roles of nodes: DegreeFeatures()"
     assert "beside" in why and "(drne-europe)" in why
-    assert "GraphWave" in but and "reads neither weights nor directions" in but
+    assert "GraphWave" in but and "reads no weights" in but
     assert cost.startswith("cost: not probed on ")
     assert repr(choice).splitlines()[-1] == f"fit: nf.{choice.model!r}.fit(graph)"
 
@@ -97,7 +98,7 @@ def test_six_lines() -> None:
     ("graph", "task", "words"),
     [
         (scattered(), "link", r"isolated nodes (2)"),
-        (directed(), "roles", "neither weights nor directions"),
+        (weighted(), "roles", "reads no weights"),
         (nf.Graph.from_edges([("a", "b", 1), ("b", "c", 1), ("c", "a", 500)]), None, "500 times their median"),
     ],
 )
@@ -124,6 +125,28 @@ def test_a_model_over_another_says_so() -> None:
     assert choice.lines()[1].endswith("DepthLGP() over the vectors of node2vec")
     assert repr(choice).endswith("nf.DepthLGP(seed=3).fit(graph, nf.Node2Vec(seed=3).fit(graph).embedding_)")
     assert [x.split()[2] for x in choice.commands()] == ["node2vec", "depthlgp"]
+
+
+@pytest.mark.parametrize("kind", ["to their own", "to another", "around"])
+def test_vectors_for_classes_tell_those_who_link_to_others_too(kind: str) -> None:
+    """Where classes link among themselves, to all others, and (directed) each to the next."""
+    rng, blocks = np.random.default_rng(0), np.repeat(np.arange(3), 40)
+    near = {"to their own": np.eye(3), "to another": 1 - np.eye(3), "around": np.roll(np.eye(3), 1, axis=1)}[kind]
+    linked = rng.random((120, 120)) < 0.02 + 0.18 * near[blocks][:, blocks]
+    linked = linked if kind == "around" else np.triu(linked, 1)
+    graph = nf.Graph.from_edges(np.argwhere(linked), directed=kind == "around")
+    classes = {node: str(blocks[node]) for node in graph.nodes}
+    choice = choose(graph, "classify", probe=False)
+    assert isinstance(choice.model, nf.Joined) and choice.commands()[0].endswith(
+        "--of spectral,spectral:matrix=normalized"
+    )
+
+    def figure(model: nf.Embedder) -> float:
+        how: dict[str, Any] = {"train": (0.5,), "repeats": 3, "baselines": False}
+        return nf.evaluate.classification(model.fit(graph, progress=False), classes, **how).figures["micro-F1@50%"]
+
+    assert figure(choice.model) > 0.9
+    assert (figure(nf.Spectral()) > 0.7) == (kind == "to their own")
 
 
 def test_times() -> None:

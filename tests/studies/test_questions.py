@@ -67,6 +67,17 @@ def test_a_model_is_never_measured_on_what_chose_it() -> None:
     assert asked.fits_whole and f"{N // 5} nodes" in asked.note
 
 
+def test_features_are_judged_by_columns_and_not_at_length_one() -> None:
+    """Hubs with three to six leaves: the class is a hub's number of leaves, which is in no direction of a vector."""
+    edges = [(f"hub {i}", f"leaf {i} {k}") for i in range(60) for k in range(3 + i % 4)]
+    edges += [(f"hub {i}", f"hub {(i + 1) % 60}") for i in range(60)]
+    graph = nf.Graph.from_edges(edges)
+    asked = questions(graph, "classify", {f"hub {i}": str(i % 4) for i in range(60)})
+    model = nf.DegreeFeatures(dim=2).fit(graph, progress=False)
+    part = asked.inner(0, graph.n_nodes)
+    assert part.measure(model, None).figure > part.measure(model.embedding_, None).figure + 0.2
+
+
 def test_rows_that_choose_and_rows_that_do_not_are_different_ones() -> None:
     asked = questions(GRAPH, "near", seed=0)
     perfect = nf.Embedding(GRAPH.nodes, GRAPH.adjacency.toarray() + np.eye(N))

@@ -77,6 +77,10 @@ class Embedder(Configured, Generic[N]):
     """Whether nodes with attributes and no links are placed at the fit as later ones are: by what attributes say of the
     vectors of linked nodes. A model whose encoder reads both places them by that."""
 
+    features: ClassVar[bool] = False
+    """Whether each column says something of its own, so that a classifier wants all at deviation 1, not vectors at
+    length 1."""
+
     encodes_out_links: ClassVar[bool] = False
     """Whether its encoder reads, of a directed graph, the links that leave a node alone."""
 

@@ -411,7 +411,8 @@ def _of_classes(task: Task, graph: Any, classes: Any, seed: int) -> Questions:
 
 def _ask_classes(model: Any, known: NodeClasses, split: Split, place: Ints) -> Measurement:
     _check_some(*split)
-    scorer = linear_scorer(_vectors(model, known), "logistic", "centred", 3.0)  # the defaults of `classification`
+    normalize = "columns" if getattr(model, "features", False) else "centred"
+    scorer = linear_scorer(_vectors(model, known), "logistic", normalize, 3.0)  # else the defaults of `classification`
     truth, predicted = known.indicator[split[1]], predicted_classes(scorer, known, split)
     return in_groups(lambda rows: class_f1(truth[rows], predicted[rows])["micro-F1"], place)
 

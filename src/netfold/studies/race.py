@@ -230,6 +230,7 @@ class Race:
         self._interrupted = False
         self._trained = False
         """Whether anything was, so that what training needs is loaded."""
+        self._times_joined = 0
         self._only_cheap, self._begun = True, 0.0
         """Whether those without epochs are among themselves; the share of the budget that was spent before."""
         self._ended = ""
@@ -539,10 +540,10 @@ class Race:
         runs = [run for run in runs if "joined" not in run.candidate.kind]
         other = next((run for run in runs if run.candidate.kind != runs[0].candidate.kind), None)
         joined: Any = MODELS.get("joined")
-        before = sum("joined" in x.kind for x in self._candidates)
         alike = other is None or not any(x in alive for x in (runs[0].candidate, other.candidate))
-        if joined is None or other is None or alike or before > (not self._only_cheap):
+        if joined is None or other is None or alike or self._times_joined > (not self._only_cheap):
             return []
+        self._times_joined += 1
         model = joined([runs[0].model, other.model])
         candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
         of = (self._whole, self._data.n_edges)

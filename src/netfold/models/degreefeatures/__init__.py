@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
@@ -33,6 +33,24 @@ class _Linked(Input):
 
         return links(self.graph, directed=False, weights=False, loops="drop")
 
+    def neighbors(self, kinds: int) -> list[sparse.csr_array]:
+        """Those, and where kinds are three, the links that leave a node, and those that reach it."""
+        from scipy import sparse
+
+        from netfold.data.edges import links
+
+        if kinds == 1:
+            return [self.links]
+        out = links(self.graph, directed=True, weights=False, loops="drop")
+        back = sparse.csr_array(out.T)
+        back.sort_indices()
+        return [self.links, out, back]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """With how many kinds of neighbors there are, where not one: files of before have one of all graphs."""
+        return super().facts | ({"kinds": 3} if self.graph.directed else {})
+
 
 @dataclasses.dataclass(kw_only=True, repr=False, eq=False)
 class DegreeFeatures(Computed["Tables"]):
@@ -41,8 +59,10 @@ class DegreeFeatures(Computed["Tables"]):
     The first columns are the degree, log(1 + degree), and the mean, largest and sum of the neighbors' degrees. Then the
     mean and the largest over the neighbors of logarithms of these, of what that gives, and so on, until there are `dim`
     columns (recursive features, ReFeX: Henderson et al., KDD 2011). Each is brought to mean 0 and deviation 1. Nodes
-    in like surroundings get like vectors wherever they are in the graph. Weights, directions and self-loops are not
-    read. A new node's columns come from its links and those of its neighbors that are stored.
+    in like surroundings get like vectors wherever they are in the graph. Of a directed graph a third of the columns is
+    that of neighbors in either direction, a third that of whom a node links to, and a third that of who links to it.
+    Weights and self-loops are not read. A new node's columns come from its links and those of its neighbors that are
+    stored.
 
     >>> from netfold.data.graph import Graph
     >>> star = [("hub", leaf) for leaf in "abcde"] + [("e", "f"), ("f", "g")]
@@ -51,9 +71,12 @@ class DegreeFeatures(Computed["Tables"]):
     True
     """
 
+    features: ClassVar[bool] = True
+
     dim: int = option(
         32,
-        "columns: the first five are those of the degree and of the neighbors' degrees, others recursive",
+        "columns: the first five are those of the degree and of the neighbors' degrees, others recursive; in a "
+        "directed graph a third each of neighbors either way, of those a node links to, and of those that link to it",
         at_least=1,
     )
 
@@ -73,7 +96,9 @@ class DegreeFeatures(Computed["Tables"]):
     def _compute(self, network: Tables, data: _Linked, progress: Progress) -> list[dict[str, float]]:
         import numpy as np
 
-        columns = degree_columns(data.links, self.dim)
+        widths = self._widths(data.facts)
+        near = data.neighbors(len(widths))
+        columns = np.hstack([degree_columns(x, dim) for x, dim in zip(near, widths, strict=True)])
         mean, deviation = columns.mean(axis=0), columns.std(axis=0)
         alike = deviation <= 1e-9 * mean  # but for rounding
         network.fill(columns=columns, mean=mean, deviation=np.where(alike, 1, deviation))
@@ -89,10 +114,18 @@ class DegreeFeatures(Computed["Tables"]):
 
         from netfold.data.embedding import Embedding
 
-        rows = over_known(data.links[new], known, len(self.embedding_))
-        check_placed("DegreeFeatures", data.graph.nodes, new[np.diff(rows.indptr) == 0])
-        columns = degree_columns(rows, self.dim, of=self.network_.array("columns"))
-        return Embedding(data.graph.nodes.take(new), self._standardized(columns))
+        widths = self._widths(self.graph_facts_)
+        rows = [over_known(x[new], known, len(self.embedding_)) for x in data.neighbors(len(widths))]
+        check_placed("DegreeFeatures", data.graph.nodes, new[np.diff(rows[0].indptr) == 0])
+        stored = np.split(self.network_.array("columns"), np.cumsum(widths)[:-1], axis=1)
+        columns = [degree_columns(x, dim, of=own) for x, dim, own in zip(rows, widths, stored, strict=True)]
+        return Embedding(data.graph.nodes.take(new), self._standardized(np.hstack(columns)))
+
+    def _widths(self, facts: dict[str, Any]) -> list[int]:
+        """How many columns are of each kind of neighbors."""
+        kinds = facts.get("kinds", 1)
+        each = self.dim // kinds
+        return [self.dim - (kinds - 1) * each, *[each] * (kinds - 1)]
 
     def _standardized(self, columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
         import numpy as np

@@ -142,9 +142,8 @@ class Choice:
             "it was measured without attributes, and reads them too: compare with attribute_weight=0": (
                 facts.attributes and name in ("DRNE", "DHNE")
             ),
-            f"{name} reads neither weights nor directions": (
-                name in ("DRNE", "DegreeFeatures") and (facts.weighted or facts.directed)
-            ),
+            f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
+            f"{name} reads no weights": name == "DegreeFeatures" and facts.weighted,
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
                 name == "SDNE" and facts.largest_weight >= _UNEVEN
             ),
