@@ -80,6 +80,7 @@ def test_refused(
         ("xl/workbook.xml", "an Excel workbook; save the sheet as csv"),
         ("mimetype", "an OpenDocument sheet; save"),
         ("edges.csv", "a zip archive; unpack it"),
+        ("indices.npy", r"an archive of numpy arrays; nf.Graph.of\(scipy"),
     ],
 )
 @pytest.mark.parametrize("reader", [read_edges, read_hyperedges])
