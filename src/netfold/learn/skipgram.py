@@ -365,7 +365,7 @@ class Against:
     def split(self, centers: int) -> Iterator[Against]:
         """So many centers at a time, whole groups."""
         parts = (torch.split(x, centers // GROUP) for x in (self.centers, self.weights, self.drawn))
-        return (Against(*each, in_turn=self.in_turn) for each in zip(*parts, strict=True))
+        return (Against(a, b, c, in_turn=self.in_turn) for a, b, c in zip(*parts, strict=True))
 
     def add(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
         """The same, its gradients added to `grads`."""
