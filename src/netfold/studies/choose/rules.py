@@ -122,7 +122,7 @@ class Rule:
     over: str = ""
     """The model whose vectors it extends."""
     measured: bool = field(default=True, kw_only=True)
-    """Whether the evidence was measured with these very settings."""
+    """Whether the evidence, or what `why` says where there is no table, was measured with these very settings."""
 
 
 _FEW_LINKS = 3.0
@@ -189,6 +189,7 @@ RULES = (
         "dhne", {},
         "DHNE encodes a new node from the hyperedges that it has with known ones",
         "no figure of ours says how well",
+        measured=False,
     ),
     Rule(
         "near", lambda x: x.hyperedges, "hyperedges",
