@@ -79,15 +79,19 @@ class HeldOutPairs:
         """The sum of scores with learned weights; none where too little is known to learn from, or nothing is said."""
         if min(told.sum() for told in self._told) < _FEWEST:
             return {}
+        from threadpoolctl import threadpool_limits
+
         together = ScoreSum([(1.0, x) for x in scores.values()], self._train)
         right, wrong = (self._surprises(together, x, attributed=attributed) for x in self._pairs)
-        weights, _ = learned_weights(right[self._told[0]], wrong[self._told[1]])
+        with threadpool_limits(1, user_api="blas"):  # of ten numbers; threads would wait for one another
+            weights, _ = learned_weights(right[self._told[0]], wrong[self._told[1]])
+            found = out_of_fold(right, wrong, self._told)
         terms = [(float(w), name) for w, name in zip(weights, scores, strict=True) if w > _LITTLE * weights.max()]
         words = sum_in_words(terms)
         if not words:
             return {}
         known = weighted_scores(words)
-        return {known[0][1] if len(known) == 1 else words: out_of_fold(right, wrong, self._told)}
+        return {known[0][1] if len(known) == 1 else words: found}
 
     def _surprises(self, scores: ScoreSum, pairs: Pairs, *, attributed: bool) -> Floats:
         """Of each pair by each score, m x k; the average where nothing is known of an end."""
