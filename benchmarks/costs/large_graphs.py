@@ -79,9 +79,10 @@ def measure(
     again, table = _again(model, graph, own, device, bool(profile)) if device == "cuda" or profile else (first, "")
     if profile:
         Path(profile).write_text(table)
+    parts = {} if spent is None else {"parts": {part: x[device == "cpu"] for part, x in spent.parts.items()}}
     meter.report(model=name, nodes=graph.n_nodes, edges=graph.n_edges, dim=model.dim or 128, options=options,
                  device=device, epoch=epoch, before=again, first_before=first, in_all=in_all, gpu_gib=gpu,
-                 machine=machine)  # fmt: skip
+                 machine=machine, **parts)  # fmt: skip
 
 
 def _again(model: Any, graph: Any, own: list[Any], device: str, profile: bool) -> tuple[float, str]:

@@ -52,6 +52,7 @@ def test_a_plan_says_what_fits() -> None:
     facts = told("plan", "big.parts", "sdne", "--dim", "16", "--ranks", "2", "--memory", "1GiB", "--wire", "1GB")
     assert facts["fits"] and facts["suggestions"] == [] and facts["seconds"] == facts["sent"] / 1e9
     text = succeed("plan", "big.parts", "sdne", "--memory", "1MB", "--ranks", "8").stdout
+    assert succeed("plan", "SDNE", "big.parts", "--memory", "1MB", "--ranks", "8").stdout == text
     assert "does not fit into 1.0 MiB" in text and "has 2 parts: only as many ranks have work" in text
     assert "not spread over ranks" in succeed("plan", "big.parts", "dvne", "--ranks", "4").stdout
 
@@ -61,7 +62,7 @@ def test_what_is_refused() -> None:
     assert "no file matches" in refuse("prepare", "*.parquet", "g.parts")
     succeed("prepare", "a.csv", "g.parts", "--parts", "2", "--memory", "256MiB", "--quiet")
     assert "--force" in refuse("prepare", "a.csv", "g.parts")
-    assert "is not one of" in refuse("plan", "g.parts", "tsne")
+    assert "no model is called 'tsne'" in refuse("plan", "g.parts", "tsne")
     assert "--dims" in refuse("plan", "g.parts", "sdne", "--dims", "3")
     assert "parts.json is missing" in refuse("plan", "a.csv", "sdne")
     assert "--directed" in refuse("fit", "sdne", "g.parts", "-o", "v.parts", "--directed")

@@ -273,6 +273,7 @@ def test_without_faiss_one_sentence_says_so_and_the_answer_is_exact(
     assert index.nearest(3) == opened.nearest(3) == embedding.nearest(3)
 
 
+@pytest.mark.usefixtures("here")
 def test_the_commands(tmp_path: Path) -> None:
     path, out = tmp_path / "x.npz", tmp_path / "x.index"
     embedding = Embedding([f"n{i}" for i in range(1500)], clusters(1500))

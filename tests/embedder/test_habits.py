@@ -199,6 +199,29 @@ def test_waiting_is_passive_unless_the_environment_says_otherwise() -> None:
         assert said.stdout.strip() == wanted
 
 
+@pytest.mark.usefixtures("two_threads")
+def test_who_imported_torch_first_is_told_where_the_machine_is_busy(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told(load: float) -> bool:
+        caplog.clear()
+        monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+        with monkeypatch.context() as patch:
+            patch.setattr(embedder, "_SMALL", 0)
+            nf.SDNE(dim=2, epochs=1).fit(nf.datasets.karate(), progress=False)
+        return "spin while they wait" in caplog.text
+
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert told(5.0)
+    assert not told(4.0), "each program has a core"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+    assert not told(5.0), "they sleep"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    torch.set_num_threads(1)
+    assert not told(5.0), "one thread waits for nobody"
+
+
 @pytest.mark.parametrize("name", ["load", "Embedder", "Evolving"])
 def test_what_opens_a_model_knows_every_one(name: str) -> None:
     code = (

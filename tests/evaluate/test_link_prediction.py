@@ -333,7 +333,7 @@ def test_an_embedding_that_saw_the_test_edges_is_refused(way: str, tmp_path: Pat
         ({"score": "decoder"}, "Embedding has no decoder"),
         ({"negatives": "hard"}, "kind='hard' is not one of uniform, degree, all"),
         ({"per_positive": 0}, "per_positive=0 does not fit: give whole numbers of at least 1"),
-        ({"per_positive": 10**6}, "was asked for and 164 of the pairs are no edges"),
+        ({"per_positive": 10**6}, "pairs that are no edges are asked for, and there are 164"),
         ({"k": []}, "k=[] does not fit"),
         ({"hits": [0]}, "hits=[0] does not fit"),
         ({"nodes": -1}, "nodes=-1 does not fit"),

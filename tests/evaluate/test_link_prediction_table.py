@@ -20,6 +20,7 @@ def test_baselines_see_the_training_graph_alone() -> None:
     assert list(found.baselines) == [
         "common neighbors", "Adamic-Adar", "resource allocation", "preferential attachment", "shortest path",
         "paths of three", "personalised PageRank", "Katz", "spectral", "normalised SVD",
+        "links alone",
     ]  # fmt: skip
     for name, row in found.baselines.items():
         assert list(row) == list(found.figures), name

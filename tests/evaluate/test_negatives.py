@@ -146,12 +146,12 @@ def test_a_graph_of_a_million_nodes_costs_what_its_edges_cost() -> None:
         ({"count": None}, "count=None is no number of pairs; give a whole number of at least 1"),
         ({"count": 0}, "count=0 is no number"),
         ({"count": 2.0}, "count=2.0 is no number"),
-        ({"count": 4}, "count=4 was asked for and 3 of the pairs are no edges; ask for at most so many"),
+        ({"count": 4}, "count=4: so many pairs that are no edges are asked for, and there are 3; ask"),
         ({"count": 2, "kind": "all"}, "kind='all' takes every pair that is no edge; leave out count=2"),
         ({"exclude": [[0, 9]]}, "exclude holds positions outside of 0 to 3"),
         ({"exclude": [0, 1]}, "exclude has the shape (2,) of int64; it is m x 2 positions of nodes"),
         ({"exclude": [[0.5, 1]]}, "exclude has the shape (1, 2) of float64"),
-        ({"exclude": [[0, 2], [3, 0], [3, 1]]}, "count=1 was asked for and 0 of the pairs are no edges"),
+        ({"exclude": [[0, 2], [3, 0], [3, 1]]}, "no edges are asked for, and every pair is an edge"),
     ],
 )
 def test_what_cannot_be_drawn(change: dict[str, Any], said: str) -> None:

@@ -11,7 +11,7 @@ from netfold.data.edges import edge_pairs
 from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.embedder.pair_score import OF_LINKS, weighted_scores
-from netfold.evaluate import held_out
+from netfold.evaluate import choose_pair_score, held_out, link_prediction
 from netfold.evaluate.held_out import HeldOutPairs, learned_weights, out_of_fold
 from netfold.evaluate.negatives import sample_negatives
 from netfold.evaluate.pairs import separation
@@ -122,3 +122,16 @@ def test_that_a_node_has_no_links_left_is_not_learned() -> None:
     model = Embedding(range(120), np.random.default_rng(0).normal(size=(120, 3)))
     assert asked._told[0].sum() == 0
     assert len(weighted_scores(asked.best(model)[0])) == 1
+
+
+def test_beside_a_model_stands_what_links_alone_say_learned_as_its_score_is() -> None:
+    split = split_edges(blocks_graph(), 0.2)
+    noise = Embedding(range(120), np.random.default_rng(1).normal(size=(120, 4)))
+    found = link_prediction(noise, split, k=(10,), hits=(1,))
+    nothing = Embedding(range(120), np.ones((120, 1)))
+    words = choose_pair_score(lambda graph: nothing, split.train)
+    assert words is not None and {name for _, name in weighted_scores(words)} <= set(OF_LINKS)
+    alone = link_prediction(nothing, split, score=words, k=(10,), hits=(1,), baselines=False)
+    assert found.baselines["links alone"] == alone.figures
+    assert found.baselines["links alone"]["AUC"] > found.figures["AUC"] + 0.2
+    assert "links alone" not in link_prediction(noise, split, score="cosine", k=(10,), hits=(1,)).baselines

@@ -128,6 +128,16 @@ def test_published_layouts_without_a_header(tmp_path: Path) -> None:
         read_edges(write(tmp_path, "/m/1\tin\tb\n/m/2\tin\tc\n"))
 
 
+def test_years_without_a_name_are_no_weights(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f"n{i},m{i},{1990 + i}\n" for i in range(5)))
+    graph = read_edges(path)
+    assert not graph.is_weighted and graph.reading is not None and graph.reading.time == "column 3"
+    assert read_edges(path, weight=2).is_weighted
+    path.write_text("".join(f"n{i},m{i},{1990 + 100 * i}\n" for i in range(5)))
+    assert read_edges(path).is_weighted
+
+
 def test_times_that_rise_from_0_are_no_weights(tmp_path: Path) -> None:
     text = "".join(f"{i % 7} {i % 5} {i * i}\n" for i in range(150))
     graph = read_edges(write(tmp_path, text))

@@ -30,7 +30,6 @@ def table(tmp_path: Path) -> Path:
 # -------------------------------------------------------------------- two columns of one name
 
 
-@pytest.mark.usefixtures("here")
 def test_of_two_columns_of_one_name_neither_is_guessed(table: Path) -> None:
     with pytest.raises(InputError, match=r"t.csv, line 1: columns 2 and 3 are both called 'target'; .*\(--target 2, "):
         read_edges(table)
@@ -227,7 +226,6 @@ def test_other_delimiters_are_named(tmp_path: Path) -> None:
     assert read_edges(tmp_path / "t.csv", delimiter="|").n_edges
 
 
-@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("text", ['[{"source": "a", "target": "b"}]', '{"a": ["b"]}'])
 def test_json_that_is_no_graph_says_what_reads_it(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.json").write_text(text, encoding="utf-8")

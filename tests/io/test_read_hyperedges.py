@@ -239,7 +239,7 @@ def test_a_node_named_twice_is_refused_or_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "how", "why"),
     [
-        ("user,movie\n1\n", {}, r"line 2: there are 1 column"),
+        ("user,movie\n1\n", {}, r"line 2: there is 1 column"),
         ("user,movie\n1,2\n1,2,3\n", {}, r"line 3: there are 3 columns where the first line has 2"),
         (
             "user,movie\n1,2\n3,\n",

@@ -30,7 +30,7 @@ REFUSED = [
     ("utf16", "a,b\n".encode("utf-16"), {}, r": this is not UTF-8 but UTF-16"),
     ("one_column", "1\n2\n", {}, r", line 1: there is only one column"),
     ("one_named_column", "source\n2\n", {"header": True}, r", line 1: there is only one column"),
-    ("short", "1,2\n\n3\n4,5\n", {}, r", line 3: there are 1 column where the first line has 2 \(delimiter: ,\)"),
+    ("short", "1,2\n\n3\n4,5\n", {}, r", line 3: there is 1 column where the first line has 2 \(delimiter: ,\)"),
     (
         "long",
         "1\t2\n3\t4\t5\n6\t7\n",
@@ -80,6 +80,7 @@ def test_refused(
         ("xl/workbook.xml", "an Excel workbook; save the sheet as csv"),
         ("mimetype", "an OpenDocument sheet; save"),
         ("edges.csv", "a zip archive; unpack it"),
+        ("indices.npy", r"an archive of numpy arrays; nf.Graph.of\(scipy"),
     ],
 )
 @pytest.mark.parametrize("reader", [read_edges, read_hyperedges])
@@ -151,7 +152,7 @@ def test_damaged_zstd(tmp_path: Path) -> None:
         (b"1,2\n3,caf\xe9\n", "line 2: this is not valid UTF-8"),
         (b"1,2\n3," + b"4" * 2_000_000 + b"\n", r"line 2: the line is longer"),
         (b"1,2\n3,\0\n", "line 2: there is a NUL byte"),
-        (b"1,2\n3\n", "line 2: there are 1 column"),
+        (b"1,2\n3\n", "line 2: there is 1 column"),
         (b"", "there are no edges"),
     ],
 )

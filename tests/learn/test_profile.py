@@ -90,4 +90,6 @@ def test_the_command_line_prints_it_and_its_json_stays_json(tmp_path: Path) -> N
     assert result.stdout.strip().startswith("{") and result.stdout.strip().endswith("}")
     rows = [line.split() for line in result.stderr.splitlines()]
     assert ["part", "seconds", "share", "CPU-s", "times"] in rows
-    assert {"reading", "start", "loss", "gradients", "steps", "vectors", "saving"} <= {row[0] for row in rows if row}
+    assert {"imports", "reading", "start", "loss", "gradients", "steps", "vectors", "saving"} <= {
+        row[0] for row in rows if row
+    }

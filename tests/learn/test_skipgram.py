@@ -252,8 +252,36 @@ def test_slopes_are_those_of_autograd_to_the_bit(pairs):
         assert torch.equal(mine, theirs) and mine.abs().sum() > 0
 
 
+def check_table_slopes(batch, n):
+    """Each row's place is found, at once and in pieces of one group or one walk."""
+    for piece in (contexts_module.PIECE["cpu"], 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(contexts_module.PIECE, "cpu", piece)
+            check_slopes(batch, n)
+
+
+def check_slopes(batch, n):
+    z, c = (torch.randn(n, 5, generator=seeded(k), dtype=torch.float64).requires_grad_() for k in (0, 1))
+    slow = batch.terms(z[batch.nodes], c[batch.context_nodes])
+    terms, left, right = batch.table_slopes(z.detach(), c.detach())
+    for name in slow:
+        torch.testing.assert_close(terms[name], slow[name].detach(), rtol=1e-9, atol=1e-9)
+    whole = torch.autograd.grad(sum(slow.values()), (z, c))
+    for mine, at, theirs in zip((left, right), (batch.nodes, batch.context_nodes), whole, strict=True):
+        torch.testing.assert_close(torch.zeros_like(theirs).index_add_(0, at, mine), theirs, rtol=1e-9, atol=1e-9)
+        assert mine.abs().sum() > 0
+
+
+@pytest.mark.parametrize("count", [1, 40, 50])
+def test_slopes_of_tables_by_pairs_are_those_of_autograd(count):
+    graph = some_graph()
+    links, weights = Links.from_scipy(graph), torch.from_numpy(graph.data)
+    of = pair_batches(links, weights, Noise.of(graph), samples=count, n_negatives=5, batch_size=count)
+    check_table_slopes(next(of(seeded())), graph.shape[0])
+
+
 @pytest.mark.parametrize("length, ends", [(40, False), (7, False), (7, True)])
-def test_slopes_of_tables_are_those_of_autograd(length, ends):
+def test_slopes_of_tables_by_walks_are_those_of_autograd(length, ends):
     graph = some_graph()
     of = window_batches(
         Links.from_scipy(graph), Noise.of(graph), p=1.0, q=1.0, walks=1, length=length, window=3, n_negatives=5,
@@ -267,15 +295,7 @@ def test_slopes_of_tables_are_those_of_autograd(length, ends):
             walks.clamp(min=0).flatten(), center_weights(walks, 3).flatten(), batch.against.drawn, 5
         )
         batch = dataclasses.replace(batch, walks=walks, against=weights)
-    z, c = (torch.randn(graph.shape[0], 5, generator=seeded(k), dtype=torch.float64).requires_grad_() for k in (0, 1))
-    slow = batch.terms(z[batch.nodes], c[batch.context_nodes])
-    terms, left, right = batch.table_slopes(z.detach(), c.detach())
-    for name in slow:
-        torch.testing.assert_close(terms[name], slow[name].detach(), rtol=1e-9, atol=1e-9)
-    whole = torch.autograd.grad(sum(slow.values()), (z, c))
-    for mine, at, theirs in zip((left, right), (batch.nodes, batch.context_nodes), whole, strict=True):
-        torch.testing.assert_close(torch.zeros_like(theirs).index_add_(0, at, mine), theirs, rtol=1e-9, atol=1e-9)
-        assert mine.abs().sum() > 0
+    check_table_slopes(batch, graph.shape[0])
 
 
 @pytest.mark.parametrize("n", [40, 100_000])

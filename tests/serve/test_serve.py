@@ -386,7 +386,7 @@ def test_pairs_scored_by_paths_need_the_graph(saved: tuple[nf.SDNE, Path], monke
 
     served, query = Served.load("m", saved[1]), ScoreQuery(pairs=[("ann", "eve"), ("bob", "dan")])
     monkeypatch.setattr(type(served.model), "pair_score_", "paths", raising=False)
-    with pytest.raises(InputError, match="scored by paths of a few steps, which reads the graph; serve with --edges"):
+    with pytest.raises(InputError, match="scored by paths, which reads the graph; serve with --edges"):
         served.score(query)
     edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dan"), ("dan", "eve")]
     graph = served.graph = nf.Graph.from_edges(edges)
@@ -856,6 +856,7 @@ def test_the_command_says_what_it_cannot_score(tmp_path: Path, monkeypatch: pyte
     assert said.exit_code == 0 and "serve with" not in said.stderr
 
 
+@pytest.mark.usefixtures("here")
 def test_the_command_refuses(tmp_path: Path) -> None:
     from command import refuse
 

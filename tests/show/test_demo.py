@@ -39,3 +39,16 @@ def test_the_demo_runs_twice_writes_its_files_and_training_helps(
 def test_a_folder_that_cannot_be_is_one_sentence(here: Path) -> None:
     (here / "file").write_text("in the way")
     assert "file" in refuse("demo", here / "file")
+
+
+def test_it_says_how_this_netfold_is_called(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "v/bin").mkdir(parents=True)
+    monkeypatch.setattr("sys.executable", str(here / "v/bin/python"))
+    monkeypatch.setenv("PATH", "")
+    assert demo._program() == "netfold"  # nothing beside the interpreter, as with `python -m netfold`
+    program = here / "v/bin/netfold"
+    program.write_text("")
+    program.chmod(0o755)
+    assert demo._program() == "v/bin/netfold"
+    monkeypatch.setenv("PATH", str(here / "v/bin"))
+    assert demo._program() == "netfold"

@@ -346,22 +346,29 @@ def test_a_row_of_transform_says_how_and_the_hash_of_rows_from_when_there_was_on
 
 
 def test_a_way_is_no_baseline_of_its_own_and_what_lacks_the_vote_is_marked() -> None:
-    asked = table()
-    beside = {"LocalAvg": {"micro-F1": 0.5}, "LabelProp": {"micro-F1": 0.6}}
+    asked, vote = table(), {"majority of neighbors": {"micro-F1": 0.4}}
 
-    def front(baselines: dict[str, dict[str, float]]) -> tuple[str, str]:
+    def front(baselines: dict[str, dict[str, float]], elsewhere: dict[str, dict[str, float]]) -> tuple[str, str]:
+        """The node2vec base's line, and LabelProp's row; `elsewhere` are beside the rows of the other base."""
         rows = {
             row.name: RecordedRow(
-                asked.settings(row), {"micro-F1": x, COST: 9.0 * (row.model not in WAYS)}, {}, baselines
+                asked.settings(row), {"micro-F1": x, COST: 9.0 * (row.model not in WAYS)}, {},
+                {**ways, **(elsewhere if row.base == "SDNE" else baselines)},
             )
             for row, x in zip(asked.rows, (0.5, 0.6, 0.8, 0.9, 0.7, 0.7), strict=True)
-        }
+        }  # fmt: skip
         recorded = reproduce.Recorded("2026-11-19", "a box, 1 core", "0.1.0", (0,), 60.0, rows)
         lines = page([dataclasses.replace(asked, recorded=recorded)]).splitlines()
         of_base = next(x for x in lines if x.startswith("| [new](#new), node2vec"))
         return of_base, next(x for x in lines if x.startswith("| LabelProp | micro-F1"))
 
-    line, own = front(beside)
+    ways = {"LocalAvg": {"micro-F1": 0.5}, "LabelProp": {"micro-F1": 0.6}}
+    line, own = front({}, {})
     assert "| stand-in: 0.8000 | 9.0 | LabelProp: 0.6000* |  | ours" in line  # what it cost was not counted
     assert "0.5000 (LocalAvg)" in own and "(LabelProp)" not in own
-    assert "LabelProp: 0.6000 |" in front(beside | {"majority of neighbors": {"micro-F1": 0.4}})[0]
+    assert "LabelProp: 0.6000 |" in front(vote, {})[0]
+    assert "LabelProp: 0.6000 |" in front({}, vote)[0]  # it stands on no base
+    better = {"majority of neighbors": {"micro-F1": 0.95}}
+    line, own = front({}, better)
+    assert "majority of neighbors: 0.9500 |  | the cheap one" in line and "(majority of neighbors)" in own
+    assert "0.9500" not in front(vote, better)[0]  # its own was measured

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import re
@@ -166,6 +167,8 @@ def _profiled(ctx: click.Context, cls: type[Embedder], options: dict[str, Any]) 
     from netfold.learn.progress import profile
 
     with profile() as spent:
+        with part("imports"):  # of a short fit the larger part
+            importlib.import_module("torch")
         _fit(ctx, cls, **options)
     click.echo(str(spent), err=True)
 

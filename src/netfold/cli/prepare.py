@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.fit import hyper_parameters
+from netfold.cli.fit import hyper_parameters, name_typed
 from netfold.cli.flags import flags
 from netfold.cli.inputs import directed_flag, text_flags, weighted_flag
 from netfold.cli.output import force_flag, json_flag, say
@@ -78,7 +78,7 @@ def prepare(files: tuple[str, ...], out: str, memory: int, quiet: bool, as_json:
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 @click.argument("parts")
-@click.argument("model", type=click.Choice(list(MODELS)))
+@click.argument("model")
 @click.option("--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="Processes: GPUs, as a rule.")
 @click.option("--memory", type=Size(), help="What a rank has, as 141GB or 80GiB; options that fit are suggested.")
 @click.option("--wire", type=Size(), help="Bytes a second that a rank can send: 50GB for 400 Gb/s, 1.25GB for 10 Gb/s.")
@@ -99,8 +99,9 @@ def plan(
 ) -> None:
     """Say what fitting MODEL to a folder of PARTS takes: memory a rank, bytes an epoch, seconds on a wire, disk.
 
-    Options of the model are given as to `netfold fit` (--dim, --hidden, ...). It is arithmetic on what `fit` allocates;
-    nothing is trained, unless --time asks for short fits to small graphs with such degrees.
+    Options of the model are given as to `netfold fit` (--dim, --hidden, ...); MODEL may stand before PARTS, as it does
+    there. It is arithmetic on what `fit` allocates; nothing is trained, unless --time asks for short fits to small
+    graphs with such degrees.
     """
     import dataclasses
 
@@ -108,6 +109,9 @@ def plan(
     from netfold.studies.plan import computing, gib, suggestions
     from netfold.studies.plan import plan as planned
 
+    if Path(model).is_dir() and not Path(parts).exists():  # as in `netfold fit MODEL EDGES`
+        parts, model = model, parts
+    model = name_typed(model)
     cls = MODELS[model]
     own = click.Command("plan", params=list(flags(cls)))
     inner = own.make_context(f"netfold plan {model}", list(ctx.args), parent=ctx)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from netfold.errors import InputError
 
 if TYPE_CHECKING:
     from netfold.studies.datasets import Dataset
-    from netfold.studies.reproduce import Recorded, Run, Table, Verdict
+    from netfold.studies.reproduce import Recorded, Run, Table
 
 __all__ = ["datasets", "reproduce"]
 
@@ -189,11 +189,8 @@ def _verdicts(table: Table, result: Recorded) -> dict[str, dict[str, str]]:
     from netfold.studies.reproduce import verdicts, with_cheap_rows
 
     beside = {r.name: with_cheap_rows(table, r, result.rows) for r in table.rows}
-    return {r.name: _in_words(verdicts(table, r, beside[r.name], len(result.seeds))) for r in table.rows}
-
-
-def _in_words(judged: Mapping[str, Verdict]) -> dict[str, str]:
-    return {figure: str(verdict) for figure, verdict in judged.items()}
+    judged = {r.name: verdicts(table, r, beside[r.name], len(result.seeds)) for r in table.rows}
+    return {name: {figure: str(verdict) for figure, verdict in row.items()} for name, row in judged.items()}
 
 
 def _as_text(table: Table, result: Recorded, *, quick: bool) -> str:

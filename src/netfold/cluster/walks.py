@@ -117,7 +117,9 @@ class RankNoise:
         self._ends = torch.from_numpy(_cumulative(self.masses)).to(device)
         self._first = torch.from_numpy(graph.folder.starts[:-1]).to(device)
         self._own_first = torch.from_numpy(graph.folder.starts[graph.parts.start : graph.parts.stop]).to(device)
-        groups = np.concatenate([np.zeros(0, np.int64), *(np.full(_length(own), p) for p, own in graph.by_part())])
+        groups = np.concatenate(
+            [np.zeros(0, np.int64), *(np.full(own.stop - own.start, p) for p, own in graph.by_part())]
+        )
         shares = np.concatenate([np.zeros(0), *(_cumulative(mass[own]) for _, own in graph.by_part())])
         self._picks = Picks(groups, shares, len(graph.folder), device)
 
@@ -130,10 +132,6 @@ class RankNoise:
         lookup = Lookup(graph, self._first[part], uniform_at(keys, at + 1))
         own = torch.searchsorted(self._own_first, lookup.here + graph.first, right=True) - 1 + graph.parts.start
         return lookup.back(self._picks.at(own, *lookup.beside) + graph.first).view(count, DRAWN)
-
-
-def _length(own: slice) -> int:
-    return int(own.stop - own.start)
 
 
 def part_masses(graph: RankGraph, own: Sequence[npt.NDArray[Any]]) -> Floats:

@@ -90,6 +90,7 @@ month is not certain."""
 _EPOCH = (5e8, 2.5e9)
 """Seconds since 1970 of the years 1985 to 2049; as many thousands, millions or billions are its parts."""
 _VECTOR = re.compile(r"[vs][0-9]+", re.ASCII)
+_YEAR, _FEW_YEARS = re.compile(r"(19|20)[0-9]{2}", re.ASCII), 5
 _WIDE = 10
 """So many columns, all numbers but the first, are a row of a matrix or of attributes."""
 _LOG = 100
@@ -233,7 +234,7 @@ def edge_roles(
     first two that are no time, weight, type or number of the row; a weight is a column called weight, w, value, count,
     frequency, strength, or the third of three columns without names; a time is a column called one (time, date, year,
     created_at, ...) that holds numbers or dates, or one that holds dates or seconds since 1970 (without names also
-    whole numbers that rise from row to row), and is never a weight.
+    years from 1900 on, and whole numbers that rise from row to row), and is never a weight.
     Four columns without names are KONECT's: source, target, weight, time.
 
     >>> edge_roles(["user_id", "item", "amount", "timestamp"], [["u1", "i7", "9.5", "1610000000"]], 4)
@@ -386,7 +387,7 @@ class _Table:
             raise ValueError("there is no column left for an end; an edge needs two, in two columns")
         weight, time = places.get("weight"), places.get("time")
         if time is None and not chosen:
-            time = next((i for i in free if _are_times(self._columns[i]) or _rise(self._columns[i])), None)
+            time = next((i for i in free if any(f(self._columns[i]) for f in (_are_times, _are_years, _rise))), None)
         left = [i for i in free if i != time]
         usual = not chosen and len(left) == 1 and (self.width == 3 or time is not None)
         if weight is None and weighted is not False and (usual or (weighted and left)):
@@ -579,6 +580,11 @@ def _are_times(cells: Sequence[str]) -> bool:
         return False
     values = [abs(float(cell)) for cell in cells]
     return any(_EPOCH[0] * part <= min(values) and max(values) <= _EPOCH[1] * part for part in (1, 1e3, 1e6, 1e9))
+
+
+def _are_years(cells: Sequence[str]) -> bool:
+    """Whether some cells, not all alike, are years of the last century or of this one."""
+    return len(cells) >= _FEW_YEARS and len(set(cells)) > 1 and all(map(_YEAR.fullmatch, cells))
 
 
 def _rise(cells: Sequence[str]) -> bool:

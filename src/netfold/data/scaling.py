@@ -236,7 +236,8 @@ def _seen_codes(column: Column, scale: _Scale, unseen: str, nodes: Sequence[Any]
 def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
     """Words weighed by idf, rows of the same length, over the words of the scaling."""
     matrix, names = column.values, column.categories
-    data, rows, at = matrix.data.astype(np.float64), _row_of(matrix), matrix.indices
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    data, at = matrix.data.astype(np.float64), matrix.indices
     if names != scale.categories:
         place = {name: i for i, name in enumerate(scale.categories)}
         moved = np.array([place.get(name, -1) for name in names], np.int64)
@@ -257,10 +258,6 @@ def _seen_words(column: Column, scale: _Scale, unseen: str) -> sparse.csr_array:
     weighted = sparse.csr_array((values, (rows, at)), shape=(column.n_nodes, scale.width))
     weighted.sort_indices()
     return weighted
-
-
-def _row_of(matrix: sparse.csr_array) -> Ints:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def _side_by_side(parts: Sequence[Any]) -> sparse.csr_array:

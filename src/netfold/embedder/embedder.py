@@ -198,6 +198,7 @@ class Embedder(Configured, Generic[N]):
 
         device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
+        _say_that_threads_spin(bar)
         sized = type(self)()._sized(data)
         later = {o.name: o.plain(o.default) for o in options(type(self))}  # of what checkpoints of before do not have
 
@@ -865,3 +866,17 @@ def threads_for(graph: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _say_that_threads_spin(progress: Progress) -> None:
+    """Where torch was imported before netfold, so that threads spin while they wait, and the machine is busy."""
+    import torch
+
+    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, os.cpu_count() or 1
+    told = any(name in os.environ for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"))
+    if not told and torch.get_num_threads() > 1 and load > cores:
+        progress.note(
+            "{:.0f} programs want {} cores, and threads spin while they wait, as torch was imported before netfold: "
+            "import netfold first, or set OMP_WAIT_POLICY=PASSIVE; this may take ten times the CPU",
+            warning=True,
+        )(load, cores)

@@ -111,19 +111,15 @@ class Trials:
 
 def _checked(cls: Any, facts: Any) -> Any:
     """An instance of plain values of the types that its fields have."""
-    kinds = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[Trial, ...]": tuple}
+    kinds = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,), "tuple[Trial, ...]": (tuple,)}
     fields = {f.name: f for f in dataclasses.fields(cls)}
     if not isinstance(facts, Mapping) or not set(facts) <= set(fields):
         raise TypeError("a trial has unknown parts")
     for name, value in facts.items():
         words = str(fields[name].type).split(" | ")
-        if not (value is None and "None" in words) and type(value) not in _types(kinds[words[0]]):
+        if not (value is None and "None" in words) and type(value) not in kinds[words[0]]:
             raise TypeError(f"{name} of a trial is a {type(value).__name__}")
     return cls(**facts)
-
-
-def _types(kind: Any) -> tuple[type, ...]:
-    return kind if isinstance(kind, tuple) else (kind,)
 
 
 def _cells(row: Trial) -> list[str]:

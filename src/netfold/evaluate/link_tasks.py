@@ -13,8 +13,10 @@ from scipy import sparse
 
 from netfold.data.checks import Ints, check_at_least_one, check_choice, check_counts, is_between, unique_values
 from netfold.data.edges import Pairs, edge_pairs, neighbor_counts, with_pairs
+from netfold.data.embedding import Embedding
 from netfold.data.graph import Graph
 from netfold.data.text import type_in_words
+from netfold.embedder.pair_score import OF_LINKS, weighted_scores
 from netfold.errors import InputError, renamed
 from netfold.evaluate.baselines import ATTRIBUTE_STEPS, baseline_embeddings
 from netfold.evaluate.classes import percent
@@ -67,7 +69,8 @@ def link_prediction(
     (`isolated_as_average`), those of every baseline too, unless attributes say something of it and the model, or the
     baseline, was made with them; `isolated="own"` leaves them to its vector. Above `nodes`
     nodes, MAP, hits and MRR are over the test edges from that many random nodes, without precision@k. The baselines see
-    the training graph alone: scores of pairs (`pair_scorers`), and spectral vectors.
+    the training graph alone: scores of pairs (`pair_scorers`), spectral vectors and, unless a `score` is given, `links
+    alone`: a sum of scores of pairs whose weights are learned from training links, as those of a model's score are.
 
     Where the whole graph is bipartite (`Graph.sides`), only pairs between its sides are drawn and ranked, and no
     baseline counts shared neighbors: two linked nodes have none.
@@ -102,7 +105,7 @@ def link_prediction(
     figures = questions.compared(scores) | questions.ranked(ranking)
     dim = embedding_of(model).dim
     spent = CpuSeconds()
-    others, sampled = questions.baselines(dim, of_vectors(score), seed, spent) if baselines else ({}, {})
+    others, sampled = questions.baselines(dim, of_vectors(score), seed, spent, was_chosen) if baselines else ({}, {})
     chosen: dict[str, Any] = {"score": score}
     if was_chosen and hasattr(model, "pair_score_"):
         chosen["score chosen by"] = "a fit without a tenth of the training links"
@@ -157,8 +160,9 @@ class _Questions:
         hit_rates = {f"hits@{x}": float((ranking.places <= x).mean()) for x in self.hits}
         return ranking.figures(self.k) | hit_rates | {"MRR": float((1 / ranking.places).mean())}
 
-    def baselines(self, dim: int, score: str, seed: int, spent: CpuSeconds) -> Cheap:
-        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width.
+    def baselines(self, dim: int, score: str, seed: int, spent: CpuSeconds, learned: bool) -> Cheap:
+        """The figures of what sees the training graph alone: scores of pairs, and spectral vectors of this width; where
+        models may have a `learned` sum of scores, such a sum without any vectors.
 
         Also, of those that had to be sampled, what of.
         """
@@ -166,6 +170,9 @@ class _Questions:
         vectors = baseline_embeddings(train, dim, seed, spent)
         cheap = pair_scorers(train, bipartite=self.split.whole.sides is not None)
         cheap |= {name: pair_scores(x, train, score) for name, x in vectors.items()}
+        if learned:
+            with spent.of(_LINKS_ALONE):
+                cheap |= _links_alone(train, seed)
         costs = {name: cost_of(x) for name, x in cheap.items()}
         if self.averaged:
             own = ATTRIBUTE_STEPS.keys()
@@ -213,6 +220,19 @@ class _Questions:
         """Whether both ends of a pair keep an edge in training."""
         linked = neighbor_counts(self.split.train) > 0
         return linked[self._pairs[:, 0]] & linked[self._pairs[:, 1]]
+
+
+_LINKS_ALONE = "links alone"
+
+
+def _links_alone(train: Graph, seed: int) -> dict[str, PairScores]:
+    """The score that is chosen where vectors say the same of every pair: a sum of what links say; none, if that knows
+    nothing either."""
+    alike = Embedding(train.nodes, np.ones((train.n_nodes, 1), np.float32))
+    score = choose_pair_score(lambda graph: alike, train, seed=seed)
+    if score is None or not any(name in OF_LINKS for _, name in weighted_scores(score)):
+        return {}
+    return {_LINKS_ALONE: pair_scores(alike, train, score)}
 
 
 _TENTH = 0.1

@@ -198,9 +198,8 @@ def _check_count(count: Any, left: int) -> None:
     if wanted < 1:
         raise InputError(f"count={count!r} is no number of pairs; give a whole number of at least 1")
     if wanted > left:
-        raise InputError(
-            f"count={wanted:,} was asked for and {left:,} of the pairs are no edges; ask for at most so many"
-        )
+        there = "every pair is an edge" if left == 0 else f"there are {left:,}; ask for at most so many"
+        raise InputError(f"count={wanted:,}: so many pairs that are no edges are asked for, and {there}")
 
 
 def _as_pairs(exclude: Any, n: int) -> Pairs:

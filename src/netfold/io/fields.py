@@ -210,9 +210,9 @@ def joined_rows(
 
 def ragged(count: int, layout: Layout) -> str:
     """What is wrong with a line of so many columns."""
-    columns = "1 column" if count == 1 else f"{count} columns"
+    there = "there is 1 column" if count == 1 else f"there are {count} columns"
     name = {b"\t": "tab", b" ": "blank"}.get(layout.delimiter, layout.delimiter.decode())
-    return f"there are {columns} where the first line has {layout.width} (delimiter: {name}); give every line as many"
+    return f"{there} where the first line has {layout.width} (delimiter: {name}); give every line as many"
 
 
 def _weight(line: int, text: bytes) -> float:

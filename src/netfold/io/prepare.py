@@ -101,7 +101,8 @@ def prepare(
         raise InputError(f"memory={memory!r} is too little to sort in; give at least {_LEAST >> 20} MiB")
     out = Path(out)
     check_writable(out, force=force)
-    paths = [file for each in _several(path) for file in _in_folder(each)]
+    given = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    paths = [file for each in given for file in _in_folder(each)]
     odd = next((each for each in paths if format_of(each) is not None), None)
     if odd is not None:
         raise InputError(f"{odd} is a {format_of(odd)} file; prepare reads tables (csv, tsv, parquet)")
@@ -120,10 +121,6 @@ def prepare(
     with suppress(OSError):  # a file that somebody put there meanwhile stays, and the folder with it
         stage.rmdir()
     return facts
-
-
-def _several(path: Any) -> list[Any]:
-    return [path] if isinstance(path, (str, os.PathLike)) else list(path)
 
 
 def _in_folder(path: str | os.PathLike[str]) -> list[Path]:

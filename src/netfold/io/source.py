@@ -35,10 +35,16 @@ _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it, and give the table in it",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": f"an old Excel workbook; {_AS_CSV}",
     b"%PDF-": "a PDF; give the table in it as csv, tsv or parquet",
+    b"\x93NUMPY": "a file of a numpy array; nf.Graph.of reads an array, nf.Embedding.load vectors and their nodes",
     b"\xff\xfe": "not UTF-8 but UTF-16; save it as UTF-8",
     b"\xfe\xff": "not UTF-8 but UTF-16; save it as UTF-8",
 }
-_SHEET = {b"xl/": "an Excel workbook", b"opendocument": "an OpenDocument sheet"}
+_ZIPPED = {
+    b"xl/": f"an Excel workbook; {_AS_CSV}",
+    b"opendocument": f"an OpenDocument sheet; {_AS_CSV}",
+    b".npy": "an archive of numpy arrays; nf.Graph.of(scipy.sparse.load_npz(...)) reads a sparse matrix, and "
+    "nf.Embedding.load vectors that were exported",
+}
 """What a zip archive is whose first block holds such a name."""
 _BOM = b"\xef\xbb\xbf"
 
@@ -135,8 +141,10 @@ def _without_bom(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
     head = next(blocks, b"")
     for magic, problem in _FOREIGN.items():
         if head.startswith(magic):
-            sheet = next((kind for name, kind in _SHEET.items() if name in head), None) if magic[:2] == b"PK" else None
-            raise refusal(path, f"this is {problem}" if sheet is None else f"this is {sheet}; {_AS_CSV}")
+            inside = (
+                next((what for name, what in _ZIPPED.items() if name in head), None) if magic[:2] == b"PK" else None
+            )
+            raise refusal(path, f"this is {inside or problem}")
     yield head.removeprefix(_BOM)
     yield from blocks
 

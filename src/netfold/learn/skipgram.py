@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -362,6 +362,11 @@ class Against:
         """-Σ k E_v log σ(-z_i · c_v), estimated."""
         return negative_sum(vectors, contexts, self.centers, self.weights.to(vectors.dtype), self.drawn)
 
+    def split(self, centers: int) -> Iterator[Against]:
+        """So many centers at a time, whole groups."""
+        parts = (torch.split(x, centers // GROUP) for x in (self.centers, self.weights, self.drawn))
+        return (Against(a, b, c, in_turn=self.in_turn) for a, b, c in zip(*parts, strict=True))
+
     def add(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
         """The same, its gradients added to `grads`."""
         weights = self.weights.to(vectors.dtype)
@@ -404,6 +409,57 @@ class Read:
         """The sum over what was met; its gradients are added to `grads`, both m x d."""
         raise NotImplementedError
 
+    @torch.no_grad()
+    def table_slopes(self, vectors: Tensor, contexts: Tensor) -> tuple[Terms, Tensor, Tensor]:
+        """As `terms_and_slopes`, for tables of all nodes (n x d) on the CPU, of groups that are `in_turn`.
+
+        A row is read once for what it met and for what is drawn against it, and each gradient is summed once. numpy
+        multiplies so many small matrices in two thirds of torch's time. A large batch is walked in pieces, as large
+        arrays would come from the system page by page in each step.
+        """
+        names = self.context_nodes
+        centers = PIECE["cpu"] * GROUP // ((GROUP + DRAWN) * vectors.shape[1])
+        pieces = list(self._pieces(centers))
+        if len(pieces) == 1:
+            terms, (own, dz), (places, dc) = self._slopes_at(vectors, contexts, names)
+            return terms, sums_at(own, dz, len(self.nodes)), sums_at(places, dc, len(names))
+        sums: Terms = {}
+        slopes = [table.new_zeros(len(at), table.shape[1]) for table, at in ((vectors, self.nodes), (contexts, names))]
+        for piece in pieces:
+            terms, *each = piece._slopes_at(vectors, contexts, names)
+            sums = {name: sums.get(name, 0) + term for name, term in terms.items()}
+            for slope, (at, rows) in zip(slopes, each, strict=True):
+                slope.index_add_(0, at, rows)
+        return sums, slopes[0], slopes[1]
+
+    def _slopes_at(
+        self, vectors: Tensor, contexts: Tensor, names: Tensor
+    ) -> tuple[Terms, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The terms; gradients of vectors with their places among `names`, and of contexts with theirs."""
+        (own, met), dim = self._places(), vectors.shape[1]
+        places = torch.cat([met, self.against.drawn.flatten()])
+        z = _rows_at(vectors, functional.pad(names.index_select(0, own), (0, -len(own) % GROUP)))
+        c = _rows_at(contexts, names.index_select(0, places))
+        dz, dc = torch.empty_like(z), torch.empty_like(c)
+        dc[: len(met)] = 0
+        centers, back = (x.view(-1, GROUP, dim) for x in (z, dz))
+        drawn, drawn_back = (x[len(met) :].view(-1, DRAWN, dim) for x in (c, dc))
+        negatives = _group_slopes(centers, back, drawn, drawn_back, self.against.weights.to(z.dtype))
+        near = self._add_near(z[: len(own)], dz[: len(own)], c[: len(met)], dc[: len(met)])
+        return {"contexts": near, "negatives": negatives}, (own, dz[: len(own)]), (places, dc)
+
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        """The same in batches of about so many centers, whole groups each, in order."""
+        raise NotImplementedError
+
+    def _places(self) -> tuple[Tensor, Tensor]:
+        """Of the centers, in the order of `against`, and of the contexts that were met."""
+        raise NotImplementedError
+
+    def _add_near(self, z: Tensor, dz: Tensor, c: Tensor, dc: Tensor) -> Tensor:
+        """The sum over what was met, of rows at those places; the gradients are added to `dz` and `dc`."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, eq=False)
 class Windows(Read):
@@ -422,36 +478,29 @@ class Windows(Read):
         met = window_sum(vectors, contexts, self.walks, self.window)
         return {"contexts": met, "negatives": self.against.total(vectors, contexts)}
 
-    @torch.no_grad()
-    def table_slopes(self, vectors: Tensor, contexts: Tensor) -> tuple[Terms, Tensor, Tensor]:
-        """As `terms_and_slopes`, for tables of all nodes (n x d) on the CPU, of groups that are `in_turn`.
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        length = self.walks.shape[1]
+        unit = math.lcm(length, GROUP)
+        size = max(unit, centers - centers % unit)
+        for walks, against in zip(torch.split(self.walks, size // length), self.against.split(size), strict=True):
+            yield replace(self, walks=walks, against=against)
 
-        A row is read once for what it met and for what is drawn against it, and each gradient is summed once. numpy
-        multiplies so many small matrices in two thirds of torch's time.
-        """
-        (count, length), dim = self.walks.shape, vectors.shape[1]
-        names, met = self.context_nodes, self.walks.flatten().clamp(min=0)
-        places = torch.cat([met, self.against.drawn.flatten()])
-        at = names.index_select(0, places)
-        c, z = _rows_at(contexts, at), _rows_at(vectors, functional.pad(at[: len(met)], (0, -len(met) % GROUP)))
-        dz, dc = torch.empty_like(z), torch.empty_like(c)
-        dc[: len(met)] = 0
-        centers, back = (x.view(-1, GROUP, dim) for x in (z, dz))
-        drawn, drawn_back = (x[len(met) :].view(-1, DRAWN, dim) for x in (c, dc))
-        negatives = _group_slopes(centers, back, drawn, drawn_back, self.against.weights.to(z.dtype))
-        near = [x[: len(met)].view(count, length, dim) for x in (z, dz, c, dc)]
-        contexts_met = z.new_zeros(())
+    def _places(self) -> tuple[Tensor, Tensor]:
+        met = self.walks.flatten().clamp(min=0)
+        return met, met
+
+    def _add_near(self, z: Tensor, dz: Tensor, c: Tensor, dc: Tensor) -> Tensor:
+        near, total = [x.view(*self.walks.shape, -1) for x in (z, dz, c, dc)], z.new_zeros(())
         for here, around, weights in _bands(self.walks, self.window, z.dtype):
             own, own_back, others, others_back = (
                 x[:, part] for x, part in zip(near, (here, here, around, around), strict=True)
             )
             scores = _product(own, others.transpose(1, 2)).neg_()
-            contexts_met += (functional.softplus(scores) * weights).sum()
+            total += (functional.softplus(scores) * weights).sum()
             by_score = scores.sigmoid_().mul_(-weights)
             own_back += _product(by_score, others)
             others_back += _product(by_score.transpose(1, 2), own)
-        terms = {"contexts": contexts_met, "negatives": negatives}
-        return terms, sums_at(met, dz[: len(met)], len(self.nodes)), sums_at(places, dc, len(names))
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,6 +512,22 @@ class PairBatch(Read):
 
     def _add_met(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
         return _add_pairs(vectors, contexts, self.pairs, grads)
+
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        size = max(GROUP, centers - centers % GROUP)
+        for pairs, against in zip(torch.split(self.pairs, size, dim=1), self.against.split(size), strict=True):
+            yield replace(self, pairs=pairs, against=against)
+
+    def _places(self) -> tuple[Tensor, Tensor]:
+        return self.pairs[0], self.pairs[1]
+
+    def _add_near(self, z: Tensor, dz: Tensor, c: Tensor, dc: Tensor) -> Tensor:
+        scores = (z * c).sum(1).neg_()
+        total = functional.softplus(scores).sum()
+        slope = scores.sigmoid_().neg_()[:, None]
+        dz.addcmul_(c, slope)
+        dc.addcmul_(z, slope)
+        return total
 
     def terms(self, vectors: Tensor, contexts: Tensor) -> dict[str, Tensor]:
         """The objective: `contexts` met and `negatives` drawn, for the vectors of `nodes` (m x d) and the contexts of

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import shutil
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping
@@ -256,8 +258,17 @@ def run_demo(folder: Path) -> None:
         f"    {folder / _REPORT}  all five on one page: open it in a browser, it needs no network\n"
         f"    {folder / _PICTURES}/  of each a picture or two: {', '.join(_pictures(shows, folder / _PICTURES))}\n"
         f"    {folder}/  the models, for nf.load and the command line: {models}",
-        f"Go on with: .venv/bin/netfold nearest {folder / shows[0].file} Javert -k 5",
+        f"Go on with: {_program()} nearest {folder / shows[0].file} Javert -k 5",
     )
+
+
+def _program() -> str:
+    """How this netfold is called from here: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).with_name("netfold")
+    found = shutil.which("netfold")
+    if not beside.exists() or (found is not None and Path(found).resolve() == beside.resolve()):
+        return "netfold"
+    return str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
 
 
 def _fitted_and_drawn(make: Callable[[], Example], folder: Path) -> Example:

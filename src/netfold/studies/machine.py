@@ -75,7 +75,7 @@ class Meter:
     def __exit__(self, *error: object) -> None:
         on_gpu = _gpu_memory() - self._device  # waits until the GPU has done its work
         self.seconds = time.perf_counter() - self._start
-        self.bytes = on_gpu if on_gpu > 0 else max(0, _peak() - self._held)
+        self.bytes = on_gpu if on_gpu > 0 else max(0, (_status("VmHWM:") or _highest()) - self._held)
 
 
 def _give_back() -> None:
@@ -95,10 +95,6 @@ def _reset_peak() -> None:
 
 def _now() -> int:
     return _status("VmRSS:") or _highest()
-
-
-def _peak() -> int:
-    return _status("VmHWM:") or _highest()
 
 
 def _status(name: str) -> int | None:

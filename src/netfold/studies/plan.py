@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netfold.data.text import counted
 from netfold.io.parts import PartsFolder
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Plan:
     """Seconds that a rank computes in an epoch, if its machine is this one; None where nothing was tried."""
 
     def __str__(self) -> str:
-        lines = [f"{self.nodes:,} nodes, {self.arcs:,} arcs, {_ranks(self.ranks)}"]
+        lines = [f"{self.nodes:,} nodes, {self.arcs:,} arcs, {counted(self.ranks, 'rank')}"]
         if self.why:
             lines.append(f"not spread over ranks: {self.why}; one process, the whole graph in its memory")
         lines.append(f"memory of a rank: {'' if self.counted else 'at least '}{gib(self.memory)}")
@@ -66,10 +67,6 @@ class Plan:
             lines.append(f"computing: about {self.epoch:.3g} s an epoch, estimated from short fits here")
         lines.append(f"on disk: {gib(self.vectors)} of vectors, {gib(self.state)} a checkpoint (two are kept)")
         return "\n".join(lines)
-
-
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"
 
 
 def gib(size: float) -> str:

@@ -59,10 +59,12 @@ class LINENetwork(nn.Module):
         """
         near, far = batch.nodes, batch.context_nodes
         reads = [(self.first, far), (self.second, near), (self.contexts, far)]
-        rows = [table.detach().index_select(0, at) for table, at in reads]
-        if not torch.is_grad_enabled():
+        learns = torch.is_grad_enabled()
+        in_tables = learns and batch.against.in_turn and not self.first.is_cuda
+        rows = [table.detach() if in_tables else table.detach().index_select(0, at) for table, at in reads]
+        if not learns:
             return line_terms(batch, *rows)
-        terms, slopes = line_slopes(batch, *rows)
+        terms, slopes = line_slopes(batch, *rows, in_tables=in_tables)
         for (table, at), grad in zip(reads, slopes, strict=True):
             if table.shape[1]:
                 add_rows_grad(table, at, grad)
@@ -98,17 +100,18 @@ def line_terms(batch: PairBatch, first: Tensor, second: Tensor, contexts: Tensor
 
 
 def line_slopes(
-    batch: PairBatch, first: Tensor, second: Tensor, contexts: Tensor
+    batch: PairBatch, first: Tensor, second: Tensor, contexts: Tensor, *, in_tables: bool = False
 ) -> tuple[dict[str, Tensor], tuple[Tensor, Tensor, Tensor]]:
-    """The same, and the gradients for the rows."""
+    """The same, and the gradients for the rows; `in_tables`: tables of all nodes are given, and rows are read there."""
     terms: dict[str, Tensor] = {}
     slopes = [first, second, contexts]
+    of = batch.table_slopes if in_tables else batch.terms_and_slopes
     if first.shape[1]:
-        own, left, slopes[0] = batch.terms_and_slopes(first[: len(batch.nodes)], first)
+        own, left, slopes[0] = of(first if in_tables else first[: len(batch.nodes)], first)
         slopes[0][: len(batch.nodes)] += left
         terms |= {f"first_{name}": term for name, term in own.items()}
     if second.shape[1]:
-        own, slopes[1], slopes[2] = batch.terms_and_slopes(second, contexts)
+        own, slopes[1], slopes[2] = of(second, contexts)
         terms |= {f"second_{name}": term for name, term in own.items()}
     return terms, (slopes[0], slopes[1], slopes[2])
 

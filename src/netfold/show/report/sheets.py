@@ -348,7 +348,9 @@ def packed_map(sheet: Sheet, blocks: Blocks, method: str) -> tuple[dict[str, Any
 
 
 def _by_weight(embedding: Embedding, data: Any) -> npt.NDArray[np.int64]:
-    return np.argsort(-_weights(embedding, data), kind="stable")[:_NAMED]
+    """Who is named first: nodes with most edges or, where none are known, with the longest vectors."""
+    weights = lengths_of(embedding.vectors) if data is None else degrees_of(embedding, data)
+    return np.argsort(-weights, kind="stable")[:_NAMED]
 
 
 _STILL_NAMES = 24
@@ -384,11 +386,6 @@ def _colored(column: Classes | NodeNumbers | None, n: int) -> tuple[npt.NDArray[
     legend = list(enumerate(column.names[:most]))
     more = len(column.names) > most or bool((column.codes == len(column.names)).any())
     return np.minimum(column.codes, most), [*legend, *([(most, "others")] if more else [])]
-
-
-def _weights(embedding: Embedding, data: Any) -> npt.NDArray[np.float64]:
-    """Who is named first: nodes with most edges or, where none are known, with the longest vectors."""
-    return lengths_of(embedding.vectors) if data is None else degrees_of(embedding, data)
 
 
 def link_ends(embedding: Embedding, graph: Graph) -> npt.NDArray[np.uint32]:

@@ -126,7 +126,9 @@ class Choice:
     def _figures(self) -> str:
         evidence = [str(x) for x in self.rule.evidence if x.measured()]
         settings = "these settings" if self.rule.measured else "settings of their own"
-        return f"; measured, with {settings}: {'; '.join(evidence)}" if evidence else "; not measured by us yet"
+        if evidence:
+            return f"; measured, with {settings}: {'; '.join(evidence)}"
+        return "" if self.rule.measured else "; not measured by us yet"  # of one without a table, why has the figures
 
     def _notes(self) -> list[str]:
         """What in these data speaks against the choice, or must be known with it."""
@@ -184,7 +186,8 @@ def trial(
 
 
 def _tasks(task: str, data: Any, classes: Any) -> dict[str, dict[str, Any]]:
-    """What models are compared in, each with its arguments; pairs by the score that a model is meant and chosen for."""
+    """What models are compared in, each with its arguments; neighbors by the score that a model is meant for, and links
+    by the one that is chosen with it."""
     if isinstance(data, Hypergraph) and not (task == "classify" and classes is not None):
         return {"hyperedges": {}}
     if task == "roles" and classes is None:
@@ -193,7 +196,7 @@ def _tasks(task: str, data: Any, classes: Any) -> dict[str, dict[str, Any]]:
         raise InputError("to try models on classes, the classes of nodes are needed; give classes= (--classes FILE)")
     if task == "uncertainty":
         return {"calibration": {}, "link-prediction": {"score": "own"}}
-    return {task_named(task).name: {"score": "own"} if task in ("link", "near") else {}}
+    return {task_named(task).name: {"score": "own"} if task == "near" else {}}
 
 
 def neighborhood(data: Graph | Hypergraph, nodes: int, seed: int = 0) -> Any:

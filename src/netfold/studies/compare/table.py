@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from netfold.data.text import enumerated, html_box, html_table, text_table
+from netfold.embedder.pair_score import short_score
 from netfold.errors import InputError
 from netfold.evaluate.result import json_figures, standing
 from netfold.evaluate.task import SCORES, task_named
@@ -155,7 +156,7 @@ class Comparison:
                     by.setdefault(x.score, []).append(x.method)
             default = task_named(task).score
             if default in SCORES and by.keys() - {default}:
-                words = "; ".join(f"{', '.join(methods)} by {score}" for score, methods in by.items())
+                words = "; ".join(f"{', '.join(methods)} by {short_score(x)}" for x, methods in by.items())
                 lines.append(f"{_words(task)}: pairs are scored of {words} (as was chosen for each, or given)")
         return lines
 

@@ -15,6 +15,7 @@ from netfold.io.files import staged_file
 from netfold.studies.reproduce.table import (
     CHEAP_MODELS,
     COST,
+    VOTE,
     WAYS,
     Base,
     Recorded,
@@ -152,7 +153,7 @@ _LEFT_OUT = ("-parameters", "-variance", "-certain", "-sparse")
 _STANDINGS = {"above": "ours", "level": "level", "below": "the cheap one", "": "level"}
 _PRINTED = "as printed"
 """In the name of a row that is the paper's model to the letter, and not the best of ours."""
-_VOTE, _GPU = "majority of neighbors", "NVIDIA"
+_GPU = "NVIDIA"
 _ENOUGH = 5
 """Seeds of a verdict that is not provisional."""
 
@@ -187,13 +188,13 @@ def _questions(table: Table) -> Iterator[list[str]]:
         if table.recorded_for(row) is not None:
             protocol = sorted((name, str(value)) for name, value in row.task.items() if name != "score")
             groups.setdefault(row.base or str(protocol), []).append(row)
+    known = {row.name: x for rows in groups.values() for row in rows if (x := table.recorded_for(row))}
     figure = next(iter(task_named(table.task.name).headline_in(table.figures)), "")
     for rows in groups.values():
-        recorded = {row.name: x for row in rows if (x := table.recorded_for(row)) and figure in x.mean}
-        own = [row for row in rows if row.name in recorded and row.model not in (*WAYS, *CHEAP_MODELS)]
+        own = [row for row in rows if figure in known[row.name].mean and row.model not in (*WAYS, *CHEAP_MODELS)]
         if own:
             words = "" if len(groups) == 1 else f", {own[0].base or own[0].name}"
-            yield _answer(table, own, recorded, figure, words)
+            yield _answer(table, own, known, figure, words)
 
 
 def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], figure: str, words: str) -> list[str]:
@@ -205,7 +206,7 @@ def _answer(table: Table, rows: list[Row], recorded: Mapping[str, RecordedRow], 
     spread = f" ± {number(ours.sd[figure])}" if figure in ours.sd else ""
     seeds = table.seeds_of(ours, figure)
     few = "" if seeds >= _ENOUGH else f" ({seeds} seed{'s' if seeds > 1 else ''})"
-    older = "*" if _has_older_baselines(table, row, recorded[row.name]) else ""
+    older = "*" if _has_older_baselines(table, row, ours if row.base else recorded[row.name]) else ""
     own, rival = _told_apart(ours.mean[figure], cheap[0][1] if cheap else math.nan)
     return [
         f"[{table.name}](#{table.name}){words}: {figure}",
@@ -239,7 +240,7 @@ def _has_older_baselines(table: Table, row: Row, recorded: RecordedRow) -> bool:
     """Whether some were recorded before values of seeds and costs were kept, when there were fewer of them; of new
     nodes with a base, before the vote of their neighbors was one."""
     if row.base:
-        return task_named(table.task.name).name == "out-of-sample" and _VOTE not in recorded.baselines
+        return task_named(table.task.name).name == "out-of-sample" and VOTE not in recorded.baselines
     known = recorded.baseline_seeds
     return any(name not in known and COST not in cells for name, cells in recorded.baselines.items())
 

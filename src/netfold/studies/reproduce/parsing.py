@@ -171,6 +171,7 @@ def parse(path: Path, text: str) -> Table:
     """The table that a file's text describes."""
     values = _toml(path, text)
     top = Section(path, "", values)
+    bases = top.section("bases", {})
     table = Table(
         path=path,
         title=top.text("title"),
@@ -184,7 +185,7 @@ def parse(path: Path, text: str) -> Table:
         smaller_is_better=top.texts("smaller_is_better", ()),
         status=top.text("status", ""),
         notes=top.text("notes", ""),
-        bases=_bases(top.section("bases", {})),
+        bases={name: _base(bases.section(name)) for name in bases.names()},
         quick=_quick(top.section("quick", {})),
         recorded=_recorded(top.section("recorded")) if "recorded" in values else None,
     )
@@ -248,10 +249,6 @@ def _row(section: Section) -> Row:
     )
     section.end()
     return row
-
-
-def _bases(section: Section) -> dict[str, Base]:
-    return {name: _base(section.section(name)) for name in section.names()}
 
 
 def _base(section: Section) -> Base:

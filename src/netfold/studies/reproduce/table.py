@@ -25,6 +25,7 @@ __all__ = [
     "RENAMED_ARGUMENTS",
     "RENAMED_VALUES",
     "TOP",
+    "VOTE",
     "WAYS",
     "Asked",
     "Base",
@@ -66,6 +67,8 @@ GAP = " gap closed"
 
 FLOOR, OWN, TOP = "LocalAvg", "transform", "rerun"
 CHEAP_WAYS = (FLOOR, "LabelProp")
+VOTE = "majority of neighbors"
+"""The baseline of classes that reads no vectors."""
 CHEAP_MODELS = ("degreefeatures", "graphwave", "spectral")
 """Models whose rows are what others have to beat: they are computed, not trained."""
 WAYS = (*CHEAP_WAYS, "MRG", OWN, TOP)
@@ -428,8 +431,12 @@ def verdicts(table: Table, row: Row, measured: RecordedRow, seeds: int | None = 
 def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> RecordedRow:
     """What was recorded of a row, by the names of all rows, with those rows as baselines that are cheap: ways of the
     same base to place new nodes, and models that are computed and not trained. Those themselves stay as they are, but
-    that a way is no baseline of its own."""
-    ours = rows[row.name]
+    that a way is no baseline of its own.
+
+    The vote of neighbors, which stands on no base, is that of another base's rows of as many seeds where it was not
+    measured with this one's.
+    """
+    ours = _with_the_vote(table, row, rows)
     if row.model in (*CHEAP_MODELS, *WAYS):
         others = {name: cells for name, cells in ours.baselines.items() if name != row.model}
         return dataclasses.replace(ours, baselines=others)
@@ -440,6 +447,23 @@ def with_cheap_rows(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> 
         ours,
         baselines={**ours.baselines, **{name: x.mean for name, x in cheap.items()}},
         baseline_seeds={**ours.baseline_seeds, **{name: x.seeds for name, x in cheap.items()}},
+    )
+
+
+def _with_the_vote(table: Table, row: Row, rows: Mapping[str, RecordedRow]) -> RecordedRow:
+    ours, figure = rows[row.name], table.figures[0]
+    if not row.base or VOTE in ours.baselines:
+        return ours
+    seeds = table.seeds_of(ours, figure)
+    asked = (rows[x.name] for x in table.rows if x.name in rows and x.base and x.task == row.task)
+    voted = next((x for x in asked if VOTE in x.baselines and table.seeds_of(x, figure) == seeds), None)
+    if voted is None:
+        return ours
+    values = {name: x for name, x in voted.baseline_seeds.items() if name == VOTE}
+    return dataclasses.replace(
+        ours,
+        baselines={**ours.baselines, VOTE: voted.baselines[VOTE]},
+        baseline_seeds={**ours.baseline_seeds, **values},
     )
 
 
