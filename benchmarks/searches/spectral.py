@@ -49,6 +49,7 @@ def models(kind: str) -> Iterator[nf.Embedder]:
     if kind == "any classes":
         smooth, both = nf.Spectral(), nf.Spectral(matrix="normalized")
         yield from (smooth, both, nf.Spectral(matrix="adjacency"), nf.DegreeFeatures(), nf.Joined([smooth, both]))
+        yield from (nf.Spectral(dim=32, matrix=form) for form in ("laplacian", "normalized"))
         for first, second in ((64, 64), (96, 32), (128, 32)):
             yield nf.Joined([nf.Spectral(dim=first), nf.Spectral(dim=second, matrix="normalized")])
         yield nf.Joined([smooth, nf.DegreeFeatures()])

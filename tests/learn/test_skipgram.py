@@ -253,6 +253,14 @@ def test_slopes_are_those_of_autograd_to_the_bit(pairs):
 
 
 def check_table_slopes(batch, n):
+    """Each row's place is found, at once and in pieces of one group or one walk."""
+    for piece in (contexts_module.PIECE["cpu"], 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(contexts_module.PIECE, "cpu", piece)
+            check_slopes(batch, n)
+
+
+def check_slopes(batch, n):
     z, c = (torch.randn(n, 5, generator=seeded(k), dtype=torch.float64).requires_grad_() for k in (0, 1))
     slow = batch.terms(z[batch.nodes], c[batch.context_nodes])
     terms, left, right = batch.table_slopes(z.detach(), c.detach())

@@ -71,6 +71,11 @@ def test_the_page_has_the_rules() -> None:
     assert rules_table() in page
 
 
+def test_roles_of_a_directed_graph_are_for_a_model_that_reads_directions() -> None:
+    models = {way: rule_for("roles", Facts(5000, 20_000, directed=way)).model for way in (False, True)}
+    assert models == {False: "drne", True: "degreefeatures"}
+
+
 def test_task_names() -> None:
     assert purpose_named("new_nodes") == "new-nodes" and purpose_named("link_prediction") == "link"
     with pytest.raises(InputError, match="did you mean 'link'"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -362,6 +362,11 @@ class Against:
         """-Σ k E_v log σ(-z_i · c_v), estimated."""
         return negative_sum(vectors, contexts, self.centers, self.weights.to(vectors.dtype), self.drawn)
 
+    def split(self, centers: int) -> Iterator[Against]:
+        """So many centers at a time, whole groups."""
+        parts = (torch.split(x, centers // GROUP) for x in (self.centers, self.weights, self.drawn))
+        return (Against(a, b, c, in_turn=self.in_turn) for a, b, c in zip(*parts, strict=True))
+
     def add(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
         """The same, its gradients added to `grads`."""
         weights = self.weights.to(vectors.dtype)
@@ -409,9 +414,29 @@ class Read:
         """As `terms_and_slopes`, for tables of all nodes (n x d) on the CPU, of groups that are `in_turn`.
 
         A row is read once for what it met and for what is drawn against it, and each gradient is summed once. numpy
-        multiplies so many small matrices in two thirds of torch's time.
+        multiplies so many small matrices in two thirds of torch's time. A large batch is walked in pieces, as large
+        arrays would come from the system page by page in each step.
         """
-        (own, met), names, dim = self._places(), self.context_nodes, vectors.shape[1]
+        names = self.context_nodes
+        centers = PIECE["cpu"] * GROUP // ((GROUP + DRAWN) * vectors.shape[1])
+        pieces = list(self._pieces(centers))
+        if len(pieces) == 1:
+            terms, (own, dz), (places, dc) = self._slopes_at(vectors, contexts, names)
+            return terms, sums_at(own, dz, len(self.nodes)), sums_at(places, dc, len(names))
+        sums: Terms = {}
+        slopes = [table.new_zeros(len(at), table.shape[1]) for table, at in ((vectors, self.nodes), (contexts, names))]
+        for piece in pieces:
+            terms, *each = piece._slopes_at(vectors, contexts, names)
+            sums = {name: sums.get(name, 0) + term for name, term in terms.items()}
+            for slope, (at, rows) in zip(slopes, each, strict=True):
+                slope.index_add_(0, at, rows)
+        return sums, slopes[0], slopes[1]
+
+    def _slopes_at(
+        self, vectors: Tensor, contexts: Tensor, names: Tensor
+    ) -> tuple[Terms, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The terms; gradients of vectors with their places among `names`, and of contexts with theirs."""
+        (own, met), dim = self._places(), vectors.shape[1]
         places = torch.cat([met, self.against.drawn.flatten()])
         z = _rows_at(vectors, functional.pad(names.index_select(0, own), (0, -len(own) % GROUP)))
         c = _rows_at(contexts, names.index_select(0, places))
@@ -421,8 +446,11 @@ class Read:
         drawn, drawn_back = (x[len(met) :].view(-1, DRAWN, dim) for x in (c, dc))
         negatives = _group_slopes(centers, back, drawn, drawn_back, self.against.weights.to(z.dtype))
         near = self._add_near(z[: len(own)], dz[: len(own)], c[: len(met)], dc[: len(met)])
-        terms = {"contexts": near, "negatives": negatives}
-        return terms, sums_at(own, dz[: len(own)], len(self.nodes)), sums_at(places, dc, len(names))
+        return {"contexts": near, "negatives": negatives}, (own, dz[: len(own)]), (places, dc)
+
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        """The same in batches of about so many centers, whole groups each, in order."""
+        raise NotImplementedError
 
     def _places(self) -> tuple[Tensor, Tensor]:
         """Of the centers, in the order of `against`, and of the contexts that were met."""
@@ -449,6 +477,13 @@ class Windows(Read):
         `context_nodes` (m' x d)."""
         met = window_sum(vectors, contexts, self.walks, self.window)
         return {"contexts": met, "negatives": self.against.total(vectors, contexts)}
+
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        length = self.walks.shape[1]
+        unit = math.lcm(length, GROUP)
+        size = max(unit, centers - centers % unit)
+        for walks, against in zip(torch.split(self.walks, size // length), self.against.split(size), strict=True):
+            yield replace(self, walks=walks, against=against)
 
     def _places(self) -> tuple[Tensor, Tensor]:
         met = self.walks.flatten().clamp(min=0)
@@ -477,6 +512,11 @@ class PairBatch(Read):
 
     def _add_met(self, vectors: Tensor, contexts: Tensor, grads: Grads) -> Tensor:
         return _add_pairs(vectors, contexts, self.pairs, grads)
+
+    def _pieces(self, centers: int) -> Iterator[Read]:
+        size = max(GROUP, centers - centers % GROUP)
+        for pairs, against in zip(torch.split(self.pairs, size, dim=1), self.against.split(size), strict=True):
+            yield replace(self, pairs=pairs, against=against)
 
     def _places(self) -> tuple[Tensor, Tensor]:
         return self.pairs[0], self.pairs[1]

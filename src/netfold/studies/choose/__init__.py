@@ -128,7 +128,7 @@ class Choice:
         settings = "these settings" if self.rule.measured else "settings of their own"
         if evidence:
             return f"; measured, with {settings}: {'; '.join(evidence)}"
-        return "; not measured by us yet" if self.rule.evidence else ""  # a rule without tables has its figures in why
+        return "" if self.rule.measured else "; not measured by us yet"  # of one without a table, why has the figures
 
     def _notes(self) -> list[str]:
         """What in these data speaks against the choice, or must be known with it."""
