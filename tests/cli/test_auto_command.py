@@ -77,7 +77,7 @@ def test_hyperedges_and_bipartite_graphs() -> None:
         (["edges.csv", "--task", "tuples"], "asked of a hypergraph, and this is a graph"),
         (["triples.csv", "--task", "link"], "this is a hypergraph; for its hyperedges there is the task tuples"),
         (["edges.csv", "--budget", "soon"], "budget='soon' is not one"),
-        (["edges.csv", "--memory", "much"], "memory='much' is not an amount of memory"),
+        (["edges.csv", "--memory", "much"], "--memory': 'much' is not a size in bytes"),
         (["nowhere.csv"], "no such file"),
     ],
 )

@@ -428,7 +428,7 @@ def test_memory_leaves_out_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(InputError, match="MiB estimated, more than is allowed"):
         auto(GRAPH, "link", budget="20s", memory="1 B", progress=False)
     for text in ("much", "-1GiB", "0"):
-        with pytest.raises(InputError, match="memory=.*4GiB"):
+        with pytest.raises(InputError, match="memory=.*8GiB"):
             auto(GRAPH, memory=text, progress=False)
     assert bytes_of("4GiB") == 4 * 2**30 and bytes_of("500MB") == 5e8 and bytes_of(7) == 7
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from netfold.cli.flags import TaskName, renamed_flag
+from netfold.cli.flags import Size, TaskName, renamed_flag
 from netfold.cli.inputs import CLASSES_HELP, classes_of, data_of, either_flags, typed_flags
 from netfold.cli.output import (
     Interrupted,
@@ -33,7 +33,7 @@ __all__ = ["auto", "choose", "compare"]
 @click.option("--classes", metavar="FILE", help=CLASSES_HELP)
 @click.option("--budget", default="60s", show_default=True, metavar="TIME", help="Of all of it, the last fit included: "
               "60s or 5m on the clock, 60cpu in CPU seconds, or '20 trials'.")  # fmt: skip
-@click.option("--memory", metavar="SIZE", help="Leave out what is estimated to need more, as 4GiB.  [default: all]")
+@click.option("--memory", type=Size(), help="Leave out what is estimated to need more, as 4GiB.  [default: all]")
 @model_out_flag
 @force_flag
 @seed_flag
@@ -49,8 +49,10 @@ def auto(edges: str, task: str | None, classes: str | None, out: str, as_json: b
     be raced, and why, and fits nothing; the rules are in docs/auto.md.
     """
     from netfold.studies.auto import raced
+    from netfold.studies.machine import Budget
 
     check_new_folder(out, force=values["force"])
+    Budget.of(values["budget"])  # before a large file is read
     data = data_of(edges, values)
     name = task or ("hyperedges" if hasattr(data, "kinds") else "link-prediction")
     of_nodes = None if classes is None else classes_of(classes, data.nodes)

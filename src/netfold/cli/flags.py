@@ -16,7 +16,7 @@ from netfold.embedder.pair_score import weighted_scores
 from netfold.errors import InputError
 from netfold.evaluate.task import SCORES, TASKS, task_named
 
-__all__ = ["ModelFlag", "OptionValue", "PairScore", "TaskName", "flags", "from_toml", "renamed_flag"]
+__all__ = ["ModelFlag", "OptionValue", "PairScore", "Size", "TaskName", "flags", "from_toml", "renamed_flag"]
 
 _METAVAR = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 
@@ -110,6 +110,23 @@ def _sentence(words: str) -> str:
     """
     symbol = len(words.split(" ")[0].rstrip(":,")) == 1
     return (words if symbol else words[:1].upper() + words[1:]) + "."
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, as 8GB or 8GiB."""
+
+    name = "size"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: D102
+        return "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: D102
+        from netfold.data.checks import byte_count
+
+        try:
+            return byte_count(value)
+        except InputError as e:
+            self.fail(str(e), param, ctx)
 
 
 class PairScore(click.ParamType):  # type: ignore[type-arg]

@@ -8,30 +8,12 @@ from typing import Any
 import click
 
 from netfold.cli.fit import hyper_parameters, name_typed
-from netfold.cli.flags import flags
+from netfold.cli.flags import Size, flags
 from netfold.cli.inputs import directed_flag, text_flags, weighted_flag
 from netfold.cli.output import force_flag, json_flag, say
-from netfold.errors import InputError
 from netfold.models import MODELS
 
 __all__ = ["plan", "prepare"]
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, as 8GB or 8GiB."""
-
-    name = "size"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        return "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from netfold.data.checks import byte_count
-
-        try:
-            return byte_count(value)
-        except InputError as e:
-            self.fail(str(e), param, ctx)
 
 
 @click.command(epilog="Example: netfold prepare 'edges/*.parquet' big.parts --parts 256 --memory 8GB")

@@ -44,6 +44,7 @@ else:  # options are checked here too, and the help of a command loads no numpy
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 

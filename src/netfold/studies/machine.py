@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netfold.data.checks import byte_count
 from netfold.errors import InputError
 
 __all__ = ["Budget", "BudgetClock", "Meter", "bytes_of", "cores", "machine"]
@@ -159,11 +160,13 @@ def bytes_of(memory: Any) -> float:
     """The bytes that a text such as 4GiB means; without one, as many as there are."""
     if memory is None:
         return math.inf
-    parts = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", str(memory).lower())
-    if parts is None or float(parts[1]) <= 0:
-        raise InputError(f"memory={memory!r} is not an amount of memory; give 4GiB, 500MB or a number of bytes")
-    base, power = 1024.0 if parts[3] else 1000.0, "kmgt".find(parts[2]) + 1 if parts[2] else 0
-    return float(float(parts[1]) * base**power)
+    try:
+        size = byte_count(memory)
+    except InputError as e:
+        raise InputError(f"memory={e}") from None
+    if size == 0:
+        raise InputError(f"memory={memory!r} leaves none; write 8GB or 8GiB")
+    return size
 
 
 @dataclass
