@@ -295,7 +295,8 @@ def test_deviations_without_groups_are_those_between_parts() -> None:
     ("graph", "task", "classes", "words"),
     [
         (GRAPH, "classify", None, "needs the classes of nodes"),
-        (GRAPH, "classify", {0: "a", 1: "b"}, "2 nodes have a class; .* at least 5"),
+        (GRAPH, "classify", {0: "a", 1: "a", 2: "b"}, "3 nodes have a class; .* at least 5"),
+        (GRAPH, "classify", {0: "a", 1: "b"}, "each of the 2 nodes has a class of its own"),
         (GRAPH, "classify", dict.fromkeys(range(50), "a"), "1 class in all"),
         (GRAPH, "classify", {"nobody": "a", 1: "b"}, "nobody"),
         (GRAPH, "tuples", None, "asked of a hypergraph, and this is a graph"),

@@ -6,6 +6,7 @@ table holds tuples rather than edges. They see names and some rows as texts, so 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -515,11 +516,12 @@ def _plain(name: str) -> str:
 
 
 def _is_whole(cell: str) -> bool:
-    """Whether a number has no fraction; True of what is no number."""
+    """Whether a number has no fraction; True of what is no number, INF and nan among it."""
     try:
-        return float(cell).is_integer()
+        value = float(cell)
     except ValueError:
         return True
+    return not math.isfinite(value) or value.is_integer()
 
 
 def are_vectors(names: Sequence[str]) -> bool:
