@@ -72,10 +72,10 @@ MADE = (
     ("made_items", "link"), ("made_triples", "tuples"), ("made_blocks", "cluster"), ("made_plane", "new-nodes"),
     ("made_topics", "classify"), ("made_topics", "link"),
 )  # fmt: skip
-RULES = {"link": 7, "classify": 4}
-"""Of `auto`, by task, 3 for the others: one more with each change of what it races, and how. From 4 on pairs of links
-may be scored by paths, from 5 on by paths of five steps too, from 6 on with walks, from 7 on by sums with learned
-weights: lines of our other models before are of other scores."""
+RULES = 7
+"""Of `auto` and `choose`: one more with each change of what is raced or recommended, and of how pairs of links are
+scored (from 4 on by paths, from 5 on by paths of five steps too, from 6 on with walks, from 7 on by sums with learned
+weights): lines of our other models before are of other scores."""
 LARGE = ("dblp_coauthor", "ego_twitter", "npm_dependencies")
 """Above 20,000 nodes: one seed."""
 PLACES = (
@@ -283,7 +283,7 @@ def raced(question: Question, budget: str) -> tuple[Any, dict[str, Any]]:
     )
     trials = best.trials_
     said = {"printed": trials.value, "deviation": trials.deviation, "chosen": trials.chosen, "reason": trials.reason}
-    return best, said | {"spent": trials.spent, "trials": len(trials.rows), "rules": rules(question.task)}
+    return best, said | {"spent": trials.spent, "trials": len(trials.rows), "rules": RULES}
 
 
 def single(question: Question, model: Any) -> tuple[Any, dict[str, Any]]:
@@ -351,7 +351,7 @@ def methods(task: str, seed: int, budgets: list[str]) -> Iterator[tuple[str, Cal
 
 def run(data: str, task: str, seed: int, name: str, method: Callable[[Question], Any]) -> dict[str, Any]:
     """One cell."""
-    cell: dict[str, Any] = {"data": data, "task": task, "seed": seed, "method": name, "rules": rules(task)}
+    cell: dict[str, Any] = {"data": data, "task": task, "seed": seed, "method": name, "rules": RULES}
     try:
         question = Question(data, task, seed)
         start = time.process_time()
@@ -414,15 +414,10 @@ def table(cells: list[dict[str, Any]], *, every: bool = False) -> str:
     return "\n\n".join(x for x in parts if x)
 
 
-def rules(task: str) -> int:
-    """The last ones of a task."""
-    return RULES.get(task, 3)
-
-
 def _is_current(cell: dict[str, Any]) -> bool:
-    if cell["task"] != "link" and not cell["method"].startswith("auto"):
+    if cell["task"] != "link" and not cell["method"].startswith(("auto", "choose")):
         return True
-    return cell["method"] in (*PEERS, *HEURISTICS) or cell.get("rules", 1) == rules(cell["task"])
+    return cell["method"] in (*PEERS, *HEURISTICS) or cell.get("rules", 1) == RULES
 
 
 def _amount(name: str) -> float:
