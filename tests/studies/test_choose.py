@@ -170,7 +170,7 @@ def test_a_choice_is_frozen_and_fits() -> None:
 
 @pytest.mark.parametrize(
     ("graph", "words"),
-    [(nf.Graph.from_edges([], nodes="ab"), "no edges"), ("edges.csv", "read_edges"), (7, "cannot be read")],
+    [(nf.Graph.from_edges([], nodes="ab"), "no edges"), ("edges.csv", "no such file"), (7, "cannot be read")],
 )
 def test_what_choose_refuses(graph: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):

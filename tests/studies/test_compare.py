@@ -193,7 +193,7 @@ def test_what_is_no_model(models: Any, words: str) -> None:
         ({"tasks": {"link_prediction": {"score": "sum"}}}, "score='sum'"),
         ({"tasks": "hyperedges"}, "is for a Hypergraph"),
         ({"tasks": "roles", "classes": {0: "a"}}, "at least 2"),
-        ({"graph": "edges.csv"}, "read_edges"),
+        ({"graph": "edges.csv"}, "no such file"),
     ],
 )
 def test_bad_questions_are_refused_before_any_fit(

@@ -223,7 +223,8 @@ class Hypergraph:
         nodes: Iterable[Any] | None = None,
         node_types: Mapping[Any, str] | None = None,
     ) -> Hypergraph:
-        """A hypergraph of edges that are dicts from role to node; `node_types` gives the type of each node.
+        """A hypergraph of edges that are dicts from role to node; `node_types` gives the type of each node, and without
+        it all are of one.
 
         Edges of the same roles and types are of one kind. `nodes` fixes the order of the nodes and admits those in no
         edge; otherwise they come as they first appear.

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from netfold._version import version
@@ -423,20 +422,10 @@ class Embedder(Configured, Generic[N]):
         return is_spread(self, graph, embedding)
 
     def _opened(self, graph: Any, *, directed: bool = False) -> Any:
-        """What is in a file, or in a folder that `Graph.save` wrote, where its name is given; all else as it is."""
-        if not isinstance(graph, (str, os.PathLike)):
-            return graph
-        if self.reads == "hypergraph":
-            from netfold.io.hif import read_hif
-            from netfold.io.hyperedges import read_hyperedges
+        """What is in a file, where its name is given; all else as it is."""
+        from netfold.io.edges import read_if_named
 
-            return read_hif(graph) if str(graph).endswith((".json", ".json.gz")) else read_hyperedges(graph)
-        from netfold.data.graph import Graph
-        from netfold.io.edges import read_edges
-        from netfold.io.parts import is_parts
-
-        is_folder = is_parts(graph) or (Path(graph) / "graph.json").exists()
-        return Graph.load(graph) if is_folder else read_edges(graph, directed=directed)
+        return read_if_named(graph, self.reads, directed=directed)
 
     def show(
         self, graph: Any = None, classes: Mapping[str, Mapping[Any, Any]] | None = None, *, evaluate: bool = False

@@ -1,4 +1,4 @@
-"""`read_edges`: a file with one edge per line, or per row, as a Graph."""
+"""`read_edges`: a file with one edge per line, or per row, as a Graph; and what the name of a file stands for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from netfold.data.columns import ROLES, Chosen, Roles
 from netfold.data.edges import adjacency, entry_times
 from netfold.data.graph import Graph, unchecked
+from netfold.data.hypergraph import Hypergraph
 from netfold.data.reading import Reading, apart, missing_names, shared_nodes, twin_names
 from netfold.data.text import printable, type_in_words, with_article
 from netfold.errors import InputError
@@ -123,6 +124,27 @@ def read_edges(
     if any(file.undecided for file in files):
         warnings.warn(_undecided_header(files), stacklevel=2)
     return graph if attributes is None else graph.with_attributes(attributes)
+
+
+def read_if_named(data: Any, kind: str = "graph", *, directed: bool = False) -> Any:
+    """A file, or a folder that `Graph.save` wrote, as the "graph" or "hypergraph" that it holds; all else as it is."""
+    if not isinstance(data, (str, os.PathLike)):
+        return data
+    if kind == "hypergraph":
+        from netfold.io.hif import read_hif
+        from netfold.io.hyperedges import read_hyperedges
+
+        return read_hif(data) if str(data).endswith((".json", ".json.gz")) else read_hyperedges(data)
+    from netfold.io.parts import is_parts
+
+    is_folder = is_parts(data) or (Path(data) / "graph.json").exists()
+    return Graph.load(data) if is_folder else read_edges(data, directed=directed)
+
+
+def graph_or_hypergraph(data: Any, kind: str = "graph") -> Graph | Hypergraph:
+    """Whatever can be read as a graph, a `Hypergraph` as it is; of the name of a file, what `kind` says it holds."""
+    known = read_if_named(data, kind)
+    return known if isinstance(known, Hypergraph) else Graph.of(known)
 
 
 def table_files(

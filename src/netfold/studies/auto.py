@@ -7,12 +7,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from netfold.data.graph import Graph
-from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import options
 from netfold.errors import InputError
 from netfold.evaluate.task import task_named
+from netfold.io.edges import graph_or_hypergraph
 from netfold.models import MODELS
 from netfold.studies.choose import neighborhood
 from netfold.studies.choose.facts import facts_of, in_words, stand_in
@@ -53,6 +52,7 @@ def auto(
 ) -> Embedder:
     """The best model for a task on these data that a budget allows, fitted to all of them; `trials_` is the table.
 
+    `graph` is what `fit` takes: a `Graph`, a `Hypergraph` for "tuples", what `Graph.of` reads, or the name of a file.
     `task` is one of `nf.evaluate.TASKS` ("link", "classify", "cluster", "near", "new-nodes", "roles", "tuples", ...),
     `classes` are {node: class} where it needs them. `budget`: seconds on the clock from here to the fitted model
     ("60s", "5m"), CPU seconds ("60cpu"), or "20 trials", which gives the same model for the same seed. `memory`
@@ -80,8 +80,8 @@ def raced(
 ) -> Embedder:
     """What `auto` gives, without its last words, which whoever prints the result says."""
     clock, limit = BudgetClock(Budget.of(budget)), bytes_of(memory)
-    data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
     known = task_named(task)
+    data = graph_or_hypergraph(graph, known.reads[0])
     check_question(known, data, classes)
     facts = facts_of(data, seed=seed)
     some = _candidates(entrants(known.name, facts), data, seed)

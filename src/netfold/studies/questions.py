@@ -19,6 +19,7 @@ from netfold.data.checks import Floats, Ints
 from netfold.data.edges import edge_pairs, without_pairs
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
+from netfold.data.text import counted
 from netfold.errors import InputError
 from netfold.evaluate.case import case, case_of_split
 from netfold.evaluate.class_tasks import agreement, class_f1, cluster_codes, linear_scorer, predicted_classes
@@ -258,7 +259,10 @@ def _order(data: Graph | Hypergraph) -> Ints:
 def _share(count: int, noun: str) -> float:
     """How much is held out: a twentieth, but 500 where that is at most a tenth, and never more than can be asked."""
     if count < 5:
-        raise InputError(f"there are {count} {noun}; to hold some out and learn from the others, at least 5 are needed")
+        are = "is" if count == 1 else "are"
+        raise InputError(
+            f"there {are} {counted(count, noun)}; to hold some out and learn from the others, at least 5 are needed"
+        )
     wanted = min(max(0.05 * count, min(500, 0.1 * count)), _MOST_PAIRS)
     return max(wanted, 2.0) / count
 
@@ -285,7 +289,7 @@ def _shares(held: Any, count: float) -> list[Any]:
 
 def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
     m = len(edge_pairs(graph))
-    outer_split = split_edges(graph, _share(m, "edges"), seed=seed)
+    outer_split = split_edges(graph, _share(m, "edge"), seed=seed)
     unlinked = graph.n_nodes * (graph.n_nodes - 1) // (1 if graph.directed else 2) - m
     if unlinked < len(outer_split.test):
         words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
@@ -295,7 +299,7 @@ def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(outer_split.train, nodes, seed)
-        split = split_edges(train, _share(len(edge_pairs(train)), "edges"), seed=seed + 1 + fold)
+        split = split_edges(train, _share(len(edge_pairs(train)), "edge"), seed=seed + 1 + fold)
         return Part(f"{train.n_nodes}/{fold}", split.train, measured(split, seed + 1 + fold))
 
     def outer(nodes: int) -> Part:
@@ -539,7 +543,7 @@ def _new_links(split: NodeSplit, seed: int) -> Callable[[Any, str | None], Measu
 
 
 def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questions:
-    m, share = graph.n_edges, _share(graph.n_edges, "hyperedges")
+    m, share = graph.n_edges, _share(graph.n_edges, "hyperedge")
     held = np.sort(np.random.default_rng(seed).choice(m, round(share * m), replace=False))
 
     def part(key: str, split: HyperedgeSplit, draw: int) -> Part:
@@ -555,7 +559,7 @@ def _of_tuples(task: Task, graph: Hypergraph, classes: Any, seed: int) -> Questi
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(without_hyperedges(graph, held, {}).train, nodes, seed)
-        split = split_hyperedges(train, _share(train.n_edges, "hyperedges"), seed=seed + 1 + fold)
+        split = split_hyperedges(train, _share(train.n_edges, "hyperedge"), seed=seed + 1 + fold)
         return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
 
     def turns(count: float) -> list[Part]:
@@ -603,7 +607,7 @@ def _ranked(model: Any, graph: Graph, rows: Ints, score: str) -> Measurement:
 
 
 def _of_splits(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
-    whole_split = split_edges(graph, _share(len(edge_pairs(graph)), "edges"), seed=seed)
+    whole_split = split_edges(graph, _share(len(edge_pairs(graph)), "edge"), seed=seed)
 
     def part(key: str, split: EdgeSplit, draw: int) -> Part:
         one = case_of_split(task.name, split, lambda: classes or {}, {}, draw)
@@ -611,7 +615,7 @@ def _of_splits(task: Task, graph: Graph, classes: Any, seed: int) -> Questions:
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(whole_split.train, nodes, seed)
-        split = split_edges(train, _share(len(edge_pairs(train)), "edges"), seed=seed + 1 + fold)
+        split = split_edges(train, _share(len(edge_pairs(train)), "edge"), seed=seed + 1 + fold)
         return part(f"{train.n_nodes}/{fold}", split, seed + 1 + fold)
 
     held = f"{len(whole_split.test):,} edges that no candidate was chosen by, after a fit to the others"

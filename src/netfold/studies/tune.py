@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from netfold.data.checks import check_at_least_one, is_number, is_whole
-from netfold.data.graph import Graph
-from netfold.data.hypergraph import Hypergraph
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import config_to_json, options
 from netfold.embedder.pair_score import mean_score
 from netfold.embedder.trials import Trial, Trials
 from netfold.errors import InputError, TrainingError
+from netfold.evaluate.task import task_named
+from netfold.io.edges import graph_or_hypergraph
 from netfold.studies.compare import fit_with_base, model_named
 from netfold.studies.machine import Meter
 from netfold.studies.questions import FOLDS, Measurement, Questions, figure_of, questions
@@ -64,7 +64,7 @@ def tune(
     model = _model(model)
     check_at_least_one(trials=trials)
     _check_space(model, space)
-    data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
+    data = graph_or_hypergraph(graph, task_named(task).reads[0])
     asked = questions(data, task, classes, seed)
     known: dict[str, Any] = {"model": type(model).__name__, "config": config_to_json(model), "graph": data.fingerprint}
     known |= {"task": asked.task.name, "space": None if callable(space) else space, "seed": seed}

@@ -17,6 +17,7 @@ from netfold.data.text import enumerated, printable
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, renamed
 from netfold.evaluate.task import task_named
+from netfold.io.edges import graph_or_hypergraph
 from netfold.studies.choose.facts import Cost, Facts, estimated_cost, facts_of
 from netfold.studies.choose.rules import PURPOSES, RULES, Entrant, Rule, entrants, purpose_named, rule_for
 from netfold.studies.compare import Comparison, compare, fit_with_base, model_named
@@ -177,7 +178,7 @@ def trial(
     """Compare the choice with the others of its rule and the cheap baselines, on at most so many nodes."""
     if not is_whole(nodes) or nodes < 10:
         raise InputError(f"nodes={nodes!r} is no part to try models on; give a whole number of at least 10")
-    whole = data if isinstance(data, Hypergraph) else Graph.of(data)
+    whole = graph_or_hypergraph(data)
     part = neighborhood(whole, nodes, choice.seed)
     some = None if classes is None else {node: classes[node] for node in part.nodes if node in classes}
     others = [model_named(name, seed=choice.seed) for name in choice.rule.others]
@@ -264,7 +265,7 @@ def choose(
     >>> print(choice.lines()[0])
     data: 60 nodes, 384 edges, undirected, degrees 13 (median) to 18, clustering 0.37
     """
-    wanted, data = purpose_named(task), _read(graph)
+    wanted, data = purpose_named(task), _read(graph, task)
     facts = facts_of(data, time_column, seed)
     rule = rule_for(wanted, facts)
     chosen = Choice(wanted, facts, rule, None, machine("auto"), seed)
@@ -273,8 +274,12 @@ def choose(
     return Choice(wanted, facts, rule, _probed(chosen, data), chosen.machine, seed)
 
 
-def _read(graph: Any) -> Any:
-    data = graph if isinstance(graph, Hypergraph) else Graph.of(graph)
+def _read(graph: Any, task: str | None) -> Graph | Hypergraph:
+    """Where tuples are asked about, of hyperedges; everything else can be chosen for of either."""
+    of_tuples = task is not None and task_named(task).reads == ("hypergraph",)
+    data = graph_or_hypergraph(graph, "hypergraph" if of_tuples else "graph")
+    if of_tuples and isinstance(data, Graph):
+        raise InputError(f"{task} is asked of a hypergraph, and this is a graph; for its edges there is the task link")
     if data.n_edges == 0:
         raise InputError("the graph has no edges; there is nothing to choose a model for")
     return data

@@ -13,6 +13,7 @@ from netfold.data.text import type_in_words
 from netfold.embedder.embedder import Embedder
 from netfold.errors import InputError, TrainingError, is_out_of_memory, renamed
 from netfold.evaluate.task import TASKS, Task, task_named
+from netfold.io.edges import graph_or_hypergraph
 from netfold.models import MODELS, name_of_model
 from netfold.studies.compare.table import Comparison, Entry
 from netfold.studies.machine import Meter
@@ -171,21 +172,14 @@ def compare(
     >>> found.entry("classification", "DHNE").why
     'DHNE reads a Hypergraph, not a Graph; make one with nf.read_hyperedges or Hypergraph.from_tuples'
     """
-    data = _read(graph)
     rivals = contenders(models, seed)
+    data = graph_or_hypergraph(graph, "hypergraph" if all(x.model.reads == "hypergraph" for x in rivals) else "graph")
     questions = _questions(tasks, data, classes, seed)
     run = _Run(seed, _Saying(progress, len(questions) * len(rivals)))
     width = max(x.width for x in rivals)
     cheap = [entry for question in questions for entry in run.baselines(question, width)]
     own = [entry for contender in rivals for entry in run.contender(contender, questions)]
     return Comparison(repr(data), (*own, *cheap), seed, run.smaller, run.protocols)
-
-
-def _read(graph: Any) -> Any:
-    from netfold.data.graph import Graph
-    from netfold.data.hypergraph import Hypergraph
-
-    return graph if isinstance(graph, Hypergraph) else Graph.of(graph)
 
 
 @dataclass(frozen=True)
