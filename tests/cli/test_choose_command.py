@@ -93,6 +93,6 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: Any, **more: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(nf.SDNE, "fit", interrupted)
+    monkeypatch.setattr(nf.Node2Vec, "fit", interrupted)
     result = netfold("choose", "edges.csv", "-q")
     assert result.exit_code == 130 and result.stdout == "" and result.stderr.strip() == "netfold: interrupted"

@@ -35,7 +35,7 @@ def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes
     taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty")) and rule.task != "cold"]
     taken += [KNOWN, SHARING]
     assert any(rule_for(rule.task, x) is rule for x in taken)
-    assert rule.why and rule.but and set(rule.others) <= set(MODELS) and rule.over in ("", *MODELS)
+    assert rule.why and rule.but and set(rule.others) <= set(MODELS)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.task}: {r.case}")
@@ -125,11 +125,12 @@ def test_a_row_beside_another() -> None:
     assert other is not None and f"beside {number(other.mean['MAP'])} by SDNE, 60% removed" in str(one)
 
 
-def test_a_model_over_another_says_so() -> None:
+def test_what_is_recommended_for_new_nodes_places_them() -> None:
     choice = choose(karate(), "new-nodes", probe=False, seed=3)
-    assert choice.lines()[1].endswith("DepthLGP() over the vectors of node2vec")
-    assert repr(choice).endswith("nf.DepthLGP(seed=3).fit(graph, nf.Node2Vec(seed=3).fit(graph).embedding_)")
-    assert [x.split()[2] for x in choice.commands()] == ["node2vec", "depthlgp"]
+    assert repr(choice).endswith("nf.Spectral(seed=3).fit(graph)")
+    assert [x.split()[2] for x in choice.commands()] == ["spectral"]
+    split = nf.evaluate.split_nodes(karate(), 0.2, seed=0)
+    assert len(choice.model.fit(split.known, progress=False).transform(split.whole)) == len(split.new)
 
 
 @pytest.mark.parametrize("kind", ["to their own", "to another", "around"])

@@ -61,12 +61,7 @@ class Choice:
         options += ["--seed", str(self.seed)] if self.seed else []
         if self.task == "link" and not self.facts.hyperedges and self.facts.edges >= _ENOUGH:
             options.append("--choose-score")
-        own = ["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options]
-        if not self.rule.over:
-            return [shlex.join(own)]
-        base = f"{self.rule.over}.netfold"
-        before = ["netfold", "fit", self.rule.over, edges, *flags, "-o", base]
-        return [shlex.join(before), shlex.join([*own, "--embedding", base])]
+        return [shlex.join(["netfold", "fit", name, edges, *flags, "-o", f"{name}.netfold", *options])]
 
     @renamed(labels="classes")
     def trial(
@@ -83,11 +78,10 @@ class Choice:
     def lines(self) -> list[str]:
         """The six lines: the data, the model, why, what speaks against it, the cost, and what `auto` would race."""
         model = type(self.model).__name__ + f"({', '.join(f'{k}={v!r}' for k, v in self.settings.items())})"
-        over = f" over the vectors of {self.rule.over}" if self.rule.over else ""
         cost = f"{self.cost}" if self.cost else "not probed"
         return [
             f"data: {self.facts}",
-            f"for {PURPOSES[self.task]}: {model}{over}",
+            f"for {PURPOSES[self.task]}: {model}",
             f"why: {self.rule.why}{self._figures()}",
             f"but: {'; '.join([self.rule.but, *self._notes()])}",
             f"cost: {cost} on {self.machine}",
@@ -111,7 +105,6 @@ class Choice:
             "task": self.task,
             "model": self.rule.model,
             "settings": self.settings,
-            "over": self.rule.over or None,
             "facts": asdict(self.facts),
             "why": self.rule.why,
             "but": [self.rule.but, *self._notes()],
@@ -121,8 +114,7 @@ class Choice:
         }
 
     def __repr__(self) -> str:
-        over = f", nf.{model_named(self.rule.over, seed=self.seed)!r}.fit(graph).embedding_" if self.rule.over else ""
-        return "\n".join([*self.lines(), f"fit: nf.{self.model!r}.fit(graph{over})"])
+        return "\n".join([*self.lines(), f"fit: nf.{self.model!r}.fit(graph)"])
 
     def _figures(self) -> str:
         evidence = [str(x) for x in self.rule.evidence if x.measured()]
@@ -148,7 +140,7 @@ class Choice:
             f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
             f"{name} reads no weights": name == "DegreeFeatures" and facts.weighted,
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
-                name == "SDNE" and facts.largest_weight >= _UNEVEN
+                name not in ("DRNE", "DegreeFeatures", "DHNE") and facts.largest_weight >= _UNEVEN
             ),
         }
         return [words for words, holds in notes.items() if holds]
