@@ -122,5 +122,8 @@ def test_walks_that_would_take_minutes_are_followed_from_some_nodes(monkeypatch:
     assert (
         "precision@10" not in some and abs(some["AUC"] - every["AUC"]) < 0.15 and abs(some["MAP"] - every["MAP"]) < 0.2
     )
+    walked = link_prediction(vectors, split, k=[10], score="0.5 cosine + 0.5 personalised PageRank", baselines=False)
+    assert "25 nodes" in walked.protocol[f"{walked.name} by a sample"] and walked.protocol["nodes ranked from"] == 25
+    assert "precision@10" not in walked.figures and 0 < walked.figures["AUC"] < 1
     monkeypatch.setattr(link_tasks, "_FEWEST_PAIRS", 10**6)
     assert "AUC" not in link_prediction(vectors, split, k=[10]).baselines["personalised PageRank"]

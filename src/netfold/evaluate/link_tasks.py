@@ -70,7 +70,8 @@ def link_prediction(
     baseline, was made with them; `isolated="own"` leaves them to its vector. Above `nodes`
     nodes, MAP, hits and MRR are over the test edges from that many random nodes, without precision@k. The baselines see
     the training graph alone: scores of pairs (`pair_scorers`), spectral vectors and, unless a `score` is given, `links
-    alone`: a sum of scores of pairs whose weights are learned from training links, as those of a model's score are.
+    alone`: a sum of scores of pairs whose weights are learned from training links, as those of a model's score are. A
+    score that follows walks is asked about a sample of the pairs where all would take minutes, and `protocol` says so.
 
     Where the whole graph is bipartite (`Graph.sides`), only pairs between its sides are drawn and ranked, and no
     baseline counts shared neighbors: two linked nodes have none.
@@ -94,25 +95,27 @@ def link_prediction(
     was_chosen, score = score is None, chosen_score("link-prediction", model, score)
     averaged = isolated == "average" and bool((neighbor_counts(split.train) == 0).any())
     scores = pair_scores(model, split.train, score)
-    attributed = knows_attributes(model)
+    cost, attributed = cost_of(scores), knows_attributes(model)
     scores = isolated_as_average(scores, split.train, attributed=attributed) if averaged else scores
     count = None if negatives == "all" else per_positive * len(split.test)
     drawn = sample_negatives(split.whole, count, kind=negatives, seed=seed)
     wanted = _matrix(split)
     rows = sampled_rows(wanted, nodes, seed)
     questions = _Questions(split, drawn.pairs, wanted, rows, tuple(k), tuple(hits), averaged)
-    ranking = questions.rank(scores)
-    figures = questions.compared(scores) | questions.ranked(ranking)
+    asked = questions.payable(cost, seed)
+    ranking = asked.rank(scores)
+    figures = asked.compared(scores) | asked.ranked(ranking)
     dim = embedding_of(model).dim
     spent = CpuSeconds()
     others, sampled = questions.baselines(dim, of_vectors(score), seed, spent, was_chosen) if baselines else ({}, {})
+    sampled |= {} if asked is questions else {name_of(model): asked.in_words()}
     chosen: dict[str, Any] = {"score": score}
     if was_chosen and hasattr(model, "pair_score_"):
         chosen["score chosen by"] = "a fit without a tenth of the training links"
     chosen["nodes without training links"] = "as an average pair" if isolated == "average" else "by their own vectors"
     if attributed and isolated == "average":
         chosen["nodes without training links"] += ", by their own vectors where attributes are known"
-    protocol = _protocol(questions, ranking, chosen | dict(drawn.protocol))
+    protocol = _protocol(asked, ranking, chosen | dict(drawn.protocol))
     if others and of_vectors(score) != score:
         protocol["spectral vectors scored by"] = of_vectors(score)
     if others and others["shortest path"].keys() != figures.keys():
@@ -188,10 +191,9 @@ class _Questions:
     ) -> dict[str, float]:
         """A baseline's figures, of a sample where all would take minutes; shortest paths are then left out."""
         steps = self.split.train.adjacency.nnz if name == "shortest path" else 0
-        most = _MOST_PRODUCTS // max(cost, 1)
-        few, figures = self._sampled(most, seed), dict[str, float]()
+        few, figures = self.payable(cost, seed), dict[str, float]()
         if few is not self:
-            sampled[name] = f"{len(few._pairs):,} pairs, {len(few.rows):,} nodes"
+            sampled[name] = few.in_words()
         if len(unique_values(few._pairs[:, 0])) * steps <= _MOST_STEPS and (
             few is self or len(few._pairs) > _FEWEST_PAIRS
         ):
@@ -200,8 +202,14 @@ class _Questions:
             figures |= few.ranked(few.rank(scores))
         return figures
 
-    def _sampled(self, most: int, seed: int) -> _Questions:
-        """The same about the pairs from so many random nodes, and the rankings from so many."""
+    def in_words(self) -> str:
+        """How much is asked."""
+        return f"{len(self._pairs):,} pairs, {len(self.rows):,} nodes"
+
+    def payable(self, cost: int, seed: int) -> _Questions:
+        """What a score is asked whose rows take so many multiplications: the same about the pairs from as many random
+        nodes as half a minute allows, and the rankings from as many."""
+        most = _MOST_PRODUCTS // max(cost, 1)
         starts, rng = unique_values(self._pairs[:, 0]), np.random.default_rng(seed)
         if max(len(starts), len(self.rows)) <= most:
             return self

@@ -65,8 +65,9 @@ FOLDS = 5
 """Inner parts, at most."""
 _CLASS_WORK = 60_000
 """Nodes times classes that a classifier learns from in an inner part, at most; ten times as many in the outer one."""
-_MOST_PAIRS = 20_000
-"""Held-out edges that are asked about, at most."""
+_MOST_PAIRS, _PAIRS = 20_000, 100
+"""Held-out edges that are asked about, at most; in an inner part, so many for each second that there is: where there is
+little, walks from all of them could not be followed."""
 _WALKED = 250_000_000
 """Multiplications, of each second that there is, that walks of a kind may take in a part: about a twentieth of it."""
 _SHARE = 10
@@ -256,14 +257,14 @@ def _order(data: Graph | Hypergraph) -> Ints:
     return graph_order(data.adjacency() if isinstance(data, Hypergraph) else data.adjacency)
 
 
-def _share(count: int, noun: str) -> float:
+def _share(count: int, noun: str, most: float = _MOST_PAIRS) -> float:
     """How much is held out: a twentieth, but 500 where that is at most a tenth, and never more than can be asked."""
     if count < 5:
         are = "is" if count == 1 else "are"
         raise InputError(
             f"there {are} {counted(count, noun)}; to hold some out and learn from the others, at least 5 are needed"
         )
-    wanted = min(max(0.05 * count, min(500, 0.1 * count)), _MOST_PAIRS)
+    wanted = min(max(0.05 * count, min(500, 0.1 * count)), most)
     return max(wanted, 2.0) / count
 
 
@@ -294,12 +295,12 @@ def _of_links(task: Task, graph: Graph, seed: int, seconds: float) -> Questions:
     if unlinked < len(outer_split.test):
         words = "nearly every pair of nodes is linked, and held-out edges are told from as many pairs that are not"
         raise InputError(f"{words}: of those there are {max(unlinked, 0)}, for {len(outer_split.test)} edges")
-    places = cache(lambda: _order(graph))
+    places, most = cache(lambda: _order(graph)), min(_MOST_PAIRS, max(500.0, _PAIRS * seconds))
     measured = partial(_links_measure, products=_WALKED * seconds)
 
     def inner(fold: int, nodes: int) -> Part:
         train = _sample(outer_split.train, nodes, seed)
-        split = split_edges(train, _share(len(edge_pairs(train)), "edge"), seed=seed + 1 + fold)
+        split = split_edges(train, _share(len(edge_pairs(train)), "edge", most), seed=seed + 1 + fold)
         return Part(f"{train.n_nodes}/{fold}", split.train, measured(split, seed + 1 + fold))
 
     def outer(nodes: int) -> Part:

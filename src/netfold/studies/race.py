@@ -55,9 +55,10 @@ _PROBED, _SMALL = 2400, {True: 2000, False: 20_000}
 up to which a first fit, trained or not, is short enough to be tried without asking."""
 _LEAST_PROBED = 15
 """Nodes of such a graph, at least: an eighth of a quarter of thirty is none."""
-_GROWTH, _MOST_GROWTH = 0.3, 3.0
-"""What a node costs grows with how many there are, by this power of their number, until no cache holds any of them:
-Spectral's forms took 2.5 to 2.9 times as much a node at 200,000 as at 10,000 nodes of the same degrees."""
+_GROWTH, _GROWS_FROM, _MOST_GROWTH = 0.2, 10_000, 3.0
+"""What a node costs grows with how many there are above so many, by this power of their number, until no cache holds
+any of them: Spectral's forms took 0.9 to 1.5 times as much a node at 64,000 and 81,000 nodes (DBLP, Twitter) as at
+10,000 of the same degrees, and 1.4 to 2.2 times at 300,000 (npm), but for one that converged later: 2.9."""
 _SECOND, _SECONDS = 1.0, 5.0
 """CPU seconds below which nothing is costly; of what has no epochs, nothing below the second."""
 _FEW = 10
@@ -93,7 +94,8 @@ class FitCost:
         """The seconds and bytes of another fit: linear in epochs and, but for caches, in nodes of given degrees; where
         degrees are others, as in a part of a graph, half way (by the geometric mean) to linear in edges."""
         factor = (nodes / max(self.nodes, 1) * edges / max(self.edges, 1)) ** 0.5
-        slower = min(max(factor, 1.0) ** _GROWTH, _MOST_GROWTH)
+        larger = max(nodes, _GROWS_FROM) / max(self.nodes, _GROWS_FROM)
+        slower = min(max(larger, 1.0) ** _GROWTH, _MOST_GROWTH)
         return self.fixed + factor * (slower * (self.rest - self.fixed) + epochs * self.epoch), factor * self.bytes
 
 

@@ -270,7 +270,7 @@ RULES = (
     ),
     Rule(
         "classify", lambda x: True, "more than 200,000 nodes",
-        "spectral", {},
+        "spectral", {"matrix": "laplacian"},
         "on two million nodes in planted blocks the smoothest vectors knew blocks as well as what trains (.97 of the "
         "nearest in the own block), in seconds on a GPU and 80 CPU-s for each million nodes without",
         "those that tell classes whose nodes link to others too (Joined, as for fewer nodes) cost twice as much; "
@@ -300,7 +300,7 @@ RULES = (
     # ---------------------------------------------------------------- new nodes
     Rule(
         "new-nodes", lambda x: True, "a graph",
-        "spectral", {},
+        "spectral", {"matrix": "laplacian"},
         "the smoothest vectors on the graph, to which a new node comes by its links to known ones, in no time: on six "
         "graphs they knew its links better than DepthLGP over Node2Vec did on four (AUC .77 to .92, and .76 to .89; "
         ".01 behind on two), and its class within .02 (better on two of five)",
@@ -335,7 +335,7 @@ RULES = (
     ),
     Rule(
         "near", lambda x: True, "more than 200,000 nodes",
-        "spectral", {},
+        "spectral", {"matrix": "laplacian"},
         "the smoothest vectors on the graph cost 80 CPU-s for each million nodes, know links and classes as well as "
         "what trains, and place new nodes",
         "walks (Node2Vec) find neighbors better, in minutes for each million nodes; say what the vectors are for",
@@ -550,7 +550,7 @@ SPACE = (
 
 
 _CHEAP = ("spectral", "degreefeatures", "graphwave", "joined")
-"""Models without epochs: what the rules recommend comes after them."""
+"""Models without epochs: what else the rules recommend comes after them."""
 
 
 def entrants(task: str, facts: Facts) -> list[Entrant]:
@@ -567,7 +567,8 @@ def entrants(task: str, facts: Facts) -> list[Entrant]:
         return []
     if known.purpose and not (facts.hyperedges and known.short in ("roles", "uncertainty")):
         rule = rule_for(known.short, facts)
-        before = sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
+        # after the quickest one: where little can be tried, that is tried which is likeliest to win
+        before = 1 if rule.model in _CHEAP else sum(x.model in _CHEAP or x.settings.get("epochs") == 0 for x in own)
         if not any((x.model, x.settings) == (rule.model, rule.settings) for x in own):
             own.insert(before, Entrant(rule.model, rule.settings, rule.why, (known.name,)))
     some = [x for x in own if MODELS[x.model].reads == kind or (facts.hyperedges and x.model == "spectral")]
