@@ -52,7 +52,7 @@ from netfold.evaluate.class_tasks import agreement, class_figures, cluster_codes
 from netfold.evaluate.classes import classes_of_nodes, normalized
 from netfold.evaluate.heuristics import pair_scorers
 from netfold.evaluate.hyperedge_tasks import HyperedgeSplit, cheap_scorers
-from netfold.evaluate.pairs import finite, isolated_as_average, separation
+from netfold.evaluate.pairs import cost_of, finite, isolated_as_average, separation
 from netfold.evaluate.role_tasks import predicted_roles
 from netfold.evaluate.scores import pair_scores
 from netfold.evaluate.tuples import coded, coded_edges, coded_like, decoded
@@ -91,6 +91,8 @@ SINGLE = {
     "new-nodes": ("spectral", "spectral matrix=adjacency", "spectral matrix=prone", "sdne", "dvne", "depthlgp"),
     "tuples": ("spectral", "spectral matrix=ppmi", "spectral matrix=propagation", "dhne"),
 }
+MOST_PRODUCTS = 10**11
+"""Multiplications of walks from every node, above which `asked` is not measured: minutes."""
 CHEAP = ("spectral", "degreefeatures", "graphwave")
 COUNTS = "pair counts and degrees"
 """The cheap method for tuples that is no model: a baseline of `nf.evaluate.hyperedges`."""
@@ -257,7 +259,10 @@ class Question:
         order = np.random.default_rng(self.seed).permutation
         figures = []
         if self.task == "link":
-            scores = isolated_as_average(pair_scores(model, self.train, model.pair_score_), self.train)
+            plain = pair_scores(model, self.train, model.pair_score_)
+            if cost_of(plain) * self.train.n_nodes > MOST_PRODUCTS:
+                return None
+            scores = isolated_as_average(plain, self.train)
             for k, share in enumerate(np.array_split(order(self._split.test), 10)):
                 whole = with_pairs(self.train, share)
                 wrong = nf.evaluate.sample_negatives(whole, 10 * len(share), seed=self.seed + k).pairs
