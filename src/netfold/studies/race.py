@@ -53,6 +53,8 @@ WARM_UP = 60
 _PROBED, _SMALL = 2400, {True: 2000, False: 20_000}
 """Nodes of the small graph like this one that says what a fit will cost; nodes and edges, for each second of a budget,
 up to which a first fit, trained or not, is short enough to be tried without asking."""
+_UNSURE = 1.5
+"""What has no epochs cannot be cut short: so many times its estimate must fit in what is left of its level."""
 _LEAST_PROBED = 15
 """Nodes of such a graph, at least: an eighth of a quarter of thirty is none."""
 _GROWTH, _GROWS_FROM, _MOST_GROWTH = 0.2, 10_000, 3.0
@@ -254,10 +256,12 @@ class Race:
         """Those without epochs first, on all parts where that can be paid; then those that are trained."""
         cheap, trained = ([x for x in self._candidates if x.trained == which] for which in (False, True))
         never = self._heat(cheap)
+        self._ask_leaders()
         if self._decided(trained):
             return self._drop_all(never + trained, 0, self._ended)
         self._only_cheap, self._begun = False, self._clock.spent() / self._clock.budget.amount
-        return self._drop_all(self._heat(never + trained), 0)
+        self._drop_all(self._heat(never + trained), 0)
+        return self._ask_leaders()
 
     def _heat(self, alive: list[Candidate]) -> list[Candidate]:
         """Some on their way through the levels; those whose turn never came."""
@@ -277,6 +281,14 @@ class Race:
                 break
             alive += self._joined(alive) + never
         return never
+
+    def _ask_leaders(self) -> None:
+        """Ask the best two on as many parts as any other was, where one fit serves all of them."""
+        ranked = self._ranked(self._candidates)
+        most = max((len(run.parts) for run in ranked), default=0)
+        for run in ranked[:2] if self._clock.timed else ():
+            if run.fitted is not None and len(run.parts) < most:
+                self._measure(run.candidate, run.epochs, run.nodes, most, 0)
 
     def _left_on(self, level: int) -> float:
         """Of the budget, for a level; trials are not needed for the last fits."""
@@ -381,6 +393,7 @@ class Race:
         """Whether a trial, and then the last fits of whoever leads, are within the budget by the estimate."""
         fits = 1 if self._asked.fits_whole else folds
         trial = fits * self._seconds(candidate, epochs, nodes) + folds * self._asking
+        trial *= 1.0 if candidate.trained or candidate.runs else _UNSURE
         last = max(self._last_fits(self._seconds(candidate, epochs), nodes), self._leaders_fits())
         return trial <= self._left_on(level) and trial + last <= _MARGIN * self._clock.left()
 
@@ -405,7 +418,7 @@ class Race:
 
     # ---------------------------------------------------------------- a trial
 
-    def _measure(self, candidate: Candidate, epochs: int, nodes: int, folds: int, level: int) -> None:
+    def _measure(self, candidate: Candidate, epochs: int | None, nodes: int, folds: int, level: int) -> None:
         """On parts; a fit ends where its level ends, so that one whose cost nobody knew leaves others their turn."""
         same = [run for run in candidate.runs if run.nodes == nodes and run.epochs in (epochs, None)]
         run = same[-1] if same else Trying(candidate, epochs, nodes)
@@ -547,6 +560,8 @@ class Race:
             return []
         self._times_joined += 1
         model = joined([runs[0].model, other.model])
+        if repr(_plain(model)) in {x.name for x in self._candidates}:
+            return []
         candidate = Candidate(model, len(self._candidates), f"joined {len(self._candidates)}")
         of = (self._whole, self._data.n_edges)
         costs = [run.candidate.cost.of(run.epochs or 0, *of) for run in (runs[0], other) if run.candidate.cost]
