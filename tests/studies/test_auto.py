@@ -213,6 +213,28 @@ def test_of_those_that_are_level_the_better_is_taken_and_not_the_one_with_more_p
     assert "on 1 of them, which may be chance" in why
 
 
+def test_leaders_are_asked_on_as_many_parts_as_any_other() -> None:
+    """So that a model that costs more is not passed over because it was asked less."""
+    asked = racing.Questions(nf.evaluate.TASKS["classification"], "F1", GRAPH, None, None, True, "")  # type: ignore[arg-type]
+    fitted = nf.Spectral(dim=4).fit(GRAPH, progress=False)
+
+    def race(budget: str) -> list[racing.Candidate]:
+        some = [racing.Candidate(nf.Spectral(dim=dim), dim, "") for dim in (2, 3, 4)]
+        for candidate, figure, parts in zip(some, (0.7, 0.6, 0.8), (5, 1, 1), strict=True):
+            measured = {f"{GRAPH.n_nodes}/{k}": Measurement(figure) for k in range(parts)}
+            candidate.runs.append(racing.Trying(candidate, None, GRAPH.n_nodes, measured, fitted=fitted))
+        clock = racing.BudgetClock(Budget.of(budget))
+        begun = racing.Race(asked, some, clock, 1e12, 0, racing.LiveTable(False))
+        for k in range(5):
+            part = racing.Part(f"{GRAPH.n_nodes}/{k}", GRAPH, lambda model, _: Measurement(0.8))
+            begun._parts[k, GRAPH.n_nodes] = part
+        begun._ask_leaders()
+        return some
+
+    assert [len(x.runs[0].parts) for x in race("100cpu")] == [5, 1, 5], "the best, and not the worst"
+    assert [len(x.runs[0].parts) for x in race("9 trials")] == [5, 1, 1], "trials are what is counted there"
+
+
 def test_how_often_the_winner_can_be_asked_is_by_what_it_cost_itself() -> None:
     """And not by what the last candidate cost, on a smaller part."""
     race = racing.Race.__new__(racing.Race)
@@ -498,8 +520,10 @@ def test_what_cannot_be_fitted_to_everything_in_time_does_not_win(monkeypatch: p
 def test_a_node_costs_more_where_there_are_more_of_them() -> None:
     cost = racing.FitCost(10_000, 100, 1.0, 0.5, 100)
     assert cost.of(0, 10_000, 100) == (1.0, 100) and cost.of(2, 5_000, 50) == (1.0, 50)
-    assert cost.of(0, 200_000, 2000)[0] == pytest.approx(20 * 20**0.3)
-    assert cost.of(0, 100_000, 4000)[0] == pytest.approx(20 * 20**0.3), "four times the degrees, twice the cost"
+    assert cost.of(0, 200_000, 2000)[0] == pytest.approx(20 * 20**0.2)
+    assert cost.of(0, 100_000, 4000)[0] == pytest.approx(20 * 10**0.2), "four times the degrees, twice the cost"
+    small = racing.FitCost(2400, 24, 1.0, 0.5, 100)
+    assert small.of(0, 9600, 96)[0] == pytest.approx(4.0), "what fits in a cache costs as much a node as less of it"
     assert cost.of(1, 10_000_000, 100_000) == (1000 * (3 * 1.0 + 0.5), 100_000), "but no more than three times as much"
     some = racing.FitCost(100, 100, 1.0, 0.5, 100, fixed=0.4)
     assert some.of(2, 100, 100)[0] == pytest.approx(2.0) and some.of(2, 50, 50)[0] == pytest.approx(0.4 + 0.3 + 0.5)
