@@ -504,7 +504,7 @@ def measure_columns(names: Sequence[str], rows: _Rows) -> tuple[str, ...]:
     >>> measure_columns(["source", "target", "weight"], [["ann", "bob", "2"], ["bob", "cid", "3"]])
     ('weight',)
     >>> measure_columns(["user", "film", "year"], [["ann", "Heat", "1995"]])
-    ()
+    ('year',)
     """
     table = _Table(names, rows, len(names))
     return tuple(name for i, name in enumerate(names) if table.is_measure(i))

@@ -117,6 +117,7 @@ def readable(model: Embedder, graph: Any) -> Any:
     """The graph as a model reads it: without attributes, where it reads none; of a hypergraph, where it reads graphs,
     its pairs of nodes that share hyperedges (the clique expansion).
 
+    >>> from netfold.data.graph import Graph
     >>> ring = Graph.from_edges([(1, 2), (2, 3)], attributes={i: {"age": i} for i in (1, 2, 3)})
     >>> readable(model_named("line"), ring).attributes is None
     True
