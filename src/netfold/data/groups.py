@@ -35,7 +35,7 @@ class NodeGroups:
     >>> from netfold.data.embedding import Embedding
     >>> groups = Embedding("abcd", [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]).groups()
     >>> groups
-    NodeGroups(4 nodes in 2 groups; k = 2 of 2 to 3 by the silhouette, 0.95)
+    NodeGroups(4 nodes in 2 groups; k = 2 of 2 to 3 by the silhouette, 0.93)
     >>> groups["a"] == groups["b"] != groups["c"] == groups["d"]
     True
     """

@@ -141,7 +141,7 @@ class DHNE(Embedder["DHNENetwork"]):
     >>> from netfold.data.hypergraph import Hypergraph
     >>> types = {"ann": "user", "bob": "user", "Alien": "film", "Heat": "film", "space": "tag", "crime": "tag"}
     >>> liked = [("ann", "Alien", "space"), ("bob", "Heat", "crime"), ("bob", "Alien", "space")]
-    >>> model = DHNE(dim=4, lr=0.05, hold_out=False).fit(Hypergraph.from_tuples(liked, types), progress=False)
+    >>> model = DHNE(dim=8, dropout=0.0, hold_out=False).fit(Hypergraph.from_tuples(liked, types), progress=False)
     >>> model.complete(("bob", "Heat", None), k=1)[0][0]
     'crime'
     """

@@ -74,7 +74,7 @@ def lengthened(
     vectors is then about that of their lengths.
 
     >>> near, said = sparse.csr_array([[0, 2.0, 1.0]]), np.float32([9, 2, 4])
-    >>> lengthened(np.float32([[0, 5]]), near, said, np.float32([2, 0])).round(3).tolist()
+    >>> lengthened(np.float32([[0, 5]]), near, said, np.float32([2, 0])).astype(float).round(3).tolist()
     [[2.873, 0.862]]
     """
     counts = np.diff(near.indptr)
