@@ -55,7 +55,10 @@ MOST = 1e12
 def figures(cls: type[nf.Embedder], options: dict[str, Any], split: EdgeSplit, seed: int) -> dict[str, Any]:
     """The AUC of each way to score the pairs, and what was chosen."""
     train = split.train
-    fit = lambda graph: cls(**options, seed=seed).fit(graph, progress=False)  # noqa: E731
+
+    def fit(graph: Any) -> Any:
+        return cls(**options, seed=seed).fit(graph, progress=False)
+
     learned, fewest = str(choose_pair_score(fit, train, seed=seed)), held_out._FEWEST
     held_out._FEWEST = sys.maxsize  # no sums
     single = str(choose_pair_score(fit, train, seed=seed))
@@ -64,7 +67,10 @@ def figures(cls: type[nf.Embedder], options: dict[str, Any], split: EdgeSplit, s
     alike = nf.Embedding(train.nodes, np.ones((train.n_nodes, 1), np.float32))  # vectors that say the same of all pairs
     links = str(choose_pair_score(lambda graph: alike, train, seed=seed))
     asked = HeldOutPairs(train, split.test, sample_negatives(split.whole, len(split.test), seed=seed).pairs, MOST)
-    auc = lambda name: round(separation(*asked.values(model, name))["AUC"], 5)  # noqa: E731
+
+    def auc(name: str) -> float:
+        return round(separation(*asked.values(model, name))["AUC"], 5)
+
     names = [*available_scores(model), *OF_LINKS, *FIXED]
     found = {"chosen": learned, "chosen single": single, "learned": auc(learned), "single": auc(single)}
     found["links"] = round(separation(*asked.values(alike, links))["AUC"], 5)
@@ -89,10 +95,12 @@ def table(cells: list[dict[str, Any]]) -> str:
     head += ["learned - single", "learned - fixed", "learned - no vectors, learned"]
     lines = [head, ["---"] * len(head)]
     for (data, model), rows in by.items():
-        mean = lambda name, rows=rows: sum(x[name] for x in rows) / len(rows)  # noqa: E731
-        fixed, alone = max(FIXED, key=mean), max(OF_LINKS, key=mean)
-        shown = [f"{mean('learned'):.4f}", f"{mean('single'):.4f}", f"{fixed.split()[0]} {mean(fixed):.4f}"]
-        shown += [f"{alone} {mean(alone):.4f}", f"{mean('links'):.4f}"]
+        mean = {
+            name: sum(x[name] for x in rows) / len(rows) for name in (*FIXED, *OF_LINKS, "learned", "single", "links")
+        }
+        fixed, alone = (max(names, key=lambda name, mean=mean: mean[name]) for names in (FIXED, OF_LINKS))
+        shown = [f"{mean['learned']:.4f}", f"{mean['single']:.4f}", f"{fixed.split()[0]} {mean[fixed]:.4f}"]
+        shown += [f"{alone} {mean[alone]:.4f}", f"{mean['links']:.4f}"]
         gaps = [verdict([x["learned"] - x[name] for x in rows]) for name in ("single", fixed, "links")]
         lines.append([data, model, str(len(rows)), *shown, *gaps])
     return "\n".join(f"| {' | '.join(x)} |" for x in lines)

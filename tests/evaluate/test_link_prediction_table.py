@@ -110,7 +110,8 @@ def test_cheap_baselines_on_gr_qc_are_where_others_found_them() -> None:
 def test_walks_that_would_take_minutes_are_followed_from_some_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     split = split_edges(random_graph(60, 2), 0.3)
     vectors = Embedding(split.train.nodes, np.random.default_rng(0).normal(size=(60, 4)))
-    whole = link_prediction(vectors, split, k=[10], per_positive=3)
+    whole, score = link_prediction(vectors, split, k=[10], per_positive=3), "0.5 cosine + 0.5 personalised PageRank"
+    all_pairs = link_prediction(vectors, split, k=[10], score=score, baselines=False)
     monkeypatch.setattr(link_tasks, "_MOST_PRODUCTS", 25 * 20 * split.train.adjacency.nnz)  # from 25 nodes
     monkeypatch.setattr(link_tasks, "_FEWEST_PAIRS", 20)
     found = link_prediction(vectors, split, k=[10], per_positive=3)
@@ -122,8 +123,10 @@ def test_walks_that_would_take_minutes_are_followed_from_some_nodes(monkeypatch:
     assert (
         "precision@10" not in some and abs(some["AUC"] - every["AUC"]) < 0.15 and abs(some["MAP"] - every["MAP"]) < 0.2
     )
-    walked = link_prediction(vectors, split, k=[10], score="0.5 cosine + 0.5 personalised PageRank", baselines=False)
+    walked = link_prediction(vectors, split, k=[10], score=score, baselines=False)
     assert "25 nodes" in walked.protocol[f"{walked.name} by a sample"] and walked.protocol["nodes ranked from"] == 25
-    assert "precision@10" not in walked.figures and 0 < walked.figures["AUC"] < 1
+    assert "precision@10" not in walked.figures and abs(walked.figures["AUC"] - all_pairs.figures["AUC"]) < 0.15
+    few = link_prediction(vectors, split, k=[10], score=score, baselines=False, nodes=5)
+    assert few.protocol["nodes ranked from"] == 5, "no more than were asked for"
     monkeypatch.setattr(link_tasks, "_FEWEST_PAIRS", 10**6)
     assert "AUC" not in link_prediction(vectors, split, k=[10]).baselines["personalised PageRank"]

@@ -215,8 +215,9 @@ class _Questions:
             return self
         chosen = rng.choice(starts, min(most, len(starts)), replace=False)
         test, wrong = (pairs[np.isin(pairs[:, 0], chosen)] for pairs in (self.split.test, self.negatives))
-        some = np.flatnonzero(np.diff(self.wanted.indptr))
-        rows = np.sort(rng.choice(some, min(most, len(some)), replace=False))
+        rows = self.rows
+        if len(rows) > most:
+            rows = np.sort(rng.choice(np.flatnonzero(np.diff(self.wanted.indptr)), most, replace=False))
         return replace(self, split=replace(self.split, test=test), negatives=wrong, rows=rows)
 
     @cached_property
