@@ -273,8 +273,8 @@ RULES = (
         "spectral", {"matrix": "laplacian"},
         "on two million nodes in planted blocks the smoothest vectors knew blocks as well as what trains (.97 of the "
         "nearest in the own block), in seconds on a GPU and 80 CPU-s for each million nodes without",
-        "those that tell classes whose nodes link to others too (Joined, as for fewer nodes) cost twice as much; "
-        "netfold auto --task classify measures them",
+        "measured on no other graph of that size; those that tell classes whose nodes link to others too (Joined, as "
+        "for fewer nodes) cost twice as much: netfold auto --task classify measures them",
         (),
         ("line",),
     ),
@@ -305,7 +305,7 @@ RULES = (
         "graphs they knew its links better than DepthLGP over Node2Vec did on six (AUC of Cora .86 and .83, of ca-GrQc "
         ".92 and .89), and were .01 to .02 behind on three; classes better on three of five",
         "a new node without a known neighbor gets no vector: DepthLGP goes by paths through other new nodes, over any "
-        "vectors; the mean over neighbors (nf.evaluate.label_propagation) was as good",
+        "vectors, as LabelProp (nf.evaluate.label_propagation) does, which was as good on DBLP",
         (),
         ("depthlgp", "node2vecplus", "dvne"),
     ),
@@ -336,9 +336,10 @@ RULES = (
     Rule(
         "near", lambda x: True, "more than 200,000 nodes",
         "spectral", {"matrix": "laplacian"},
-        "the smoothest vectors on the graph cost 80 CPU-s for each million nodes, know links and classes as well as "
-        "what trains, and place new nodes",
-        "walks (Node2Vec) find neighbors better, in minutes for each million nodes; say what the vectors are for",
+        "the smoothest vectors on the graph cost 80 CPU-s for each million nodes and place new ones; on nine smaller "
+        "graphs they knew links and classes as well as what trains",
+        "walks (Node2Vec) found neighbors better there, and take a CPU minute an epoch for 300,000 nodes; say what the "
+        "vectors are for",
         (),
         ("node2vec", "line"),
     ),
