@@ -189,14 +189,16 @@ def test_the_start_of_a_very_large_graph_is_it_too(monkeypatch):
     np.testing.assert_allclose(lengths / lengths[0], values[:8] / values[0], rtol=1e-3)
 
 
-def test_a_very_large_graph_is_trained_by_the_second_order_alone_and_slowly_unless_it_is_said(monkeypatch):
-    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=1.0, lr=0.003).get_params()
+def test_a_very_large_graph_is_trained_by_the_second_order_alone_slowly_and_to_the_end_unless_it_is_said(monkeypatch):
+    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=1.0, lr=0.003, tolerance=1e-4).get_params()
     monkeypatch.setattr(starts, "_VERY_LARGE", 33)
-    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=0.0, lr=0.0003).get_params()
-    assert SDNE(alpha=0.5, lr=0.1).resolved(karate()).get_params() == SDNE(alpha=0.5, lr=0.1).get_params()
+    assert SDNE().resolved(karate()).get_params() == SDNE(alpha=0.0, lr=0.0003, tolerance=0.0).get_params()
+    said = {"alpha": 0.5, "lr": 0.1, "tolerance": 1e-3}
+    assert SDNE(**said).resolved(karate()).get_params() == SDNE(**said).get_params()
     model = fit(karate(), epochs=1, hidden=())
     assert model.network_.alpha == 0 and model.history_[0]["first_order"] == 0
-    assert problem_of(SDNE(dim=2), karate()).blocks[0].lr == 0.0003
+    problem = problem_of(SDNE(dim=2), karate())
+    assert problem.blocks[0].lr == 0.0003 and problem.tolerance == 0
 
 
 def test_training_stops_when_it_has_converged():

@@ -14,7 +14,9 @@ from torch import Tensor
 
 from netfold.learn.draws import FIRST, SECOND, STEP
 
-__all__ = ["WIDEST", "WIDTHS", "add_segments", "csr_product", "lstm_backward", "lstm_forward", "some_product"]
+__all__ = [
+    "WIDEST", "WIDTHS", "add_segments", "csr_product", "lstm_backward", "lstm_forward", "sampled_product", "some_product",
+]  # fmt: skip
 
 _COLUMNS = 256
 """Of a table, that a program reads at a time, at most."""
@@ -30,14 +32,30 @@ _STEP, _FIRST, _SECOND = tl.constexpr(STEP), tl.constexpr(FIRST), tl.constexpr(S
 def csr_product(crow: Tensor, col: Tensor, values: Tensor, dense: Tensor, out: Tensor | None = None) -> Tensor:
     """X D: (m x n) times (n x h), X by its rows; added to `out` where that is given. The same to the bit each time.
 
-    A program walks the entries of one row, in order; all in float32 and in rows that follow one another in memory.
+    A program walks the entries of one row, in order; all in float32, but D may be in bfloat16, and in rows that follow
+    one another in memory.
     """
     rows, width = len(crow) - 1, dense.shape[1]
-    to = dense.new_empty(rows, width) if out is None else out
+    to = values.new_empty(rows, width) if out is None else out
     block = min(_COLUMNS, max(32, triton.next_power_of_2(width)))
     grid = (rows, triton.cdiv(width, block))
     _csr_product[grid](crow, col, values, dense, to, width, ADD=out is not None, BLOCK=block, num_warps=1)
     return to
+
+
+def sampled_product(crow: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """left_i · right_j at every entry (i, j) of a pattern: nnz values in float32, of a `right` in bfloat16 too.
+
+    A program holds one row of `left`, at most `WIDEST` wide, and walks the entries of that row.
+    """
+    width = left.shape[1]
+    values = left.new_empty(len(col))
+    block, each = _shape(width, len(col) // max(1, len(crow) - 1))
+    if len(crow) > 1:
+        _sampled_product[(len(crow) - 1,)](
+            crow, col, left, right, values, WIDTH=width, BLOCK=block, EACH=each, num_warps=1
+        )  # fmt: skip
+    return values
 
 
 def some_product(
@@ -137,11 +155,29 @@ def _csr_product(crow, col, values, dense, out, width, ADD: tl.constexpr, BLOCK:
     total = tl.zeros((BLOCK,), dtype=tl.float32)
     for entry in range(tl.load(crow + row), tl.load(crow + row + 1)):
         start = tl.load(col + entry).to(tl.int64) * width
-        total += tl.load(values + entry) * tl.load(dense + start + at, mask=good, other=0.0)
+        total += tl.load(values + entry) * tl.load(dense + start + at, mask=good, other=0.0).to(tl.float32)
     to = out + row * width + at
     if ADD:
         total += tl.load(to, mask=good, other=0.0)
     tl.store(to, total, mask=good)
+
+
+@triton.jit
+def _sampled_product(
+    crow, col, left, right, values, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    good = at < WIDTH
+    own = tl.load(left + row * WIDTH + at, mask=good, other=0.0)
+    end = tl.load(crow + row + 1)
+    for first in range(tl.load(crow + row), end, EACH):
+        here = first + tl.arange(0, EACH)
+        inside = here < end
+        c = tl.load(col + here, mask=inside, other=0).to(tl.int64)
+        read = right + c[:, None] * WIDTH + at[None, :]
+        tile = tl.load(read, mask=inside[:, None] & good[None, :], other=0.0).to(tl.float32)
+        tl.store(values + here, tl.sum(tile * own[None, :], axis=1), mask=inside)
 
 
 @triton.jit(do_not_specialize=["rows", "place", "key", "dropped"])

@@ -124,6 +124,10 @@ class SparseRows:
         """X D: (m x n) times (n x h), in O(nnz h); of a table in 16 bits summed in those of the rows."""
         if dense.dtype != torch.bfloat16:
             return _csr_matmul(self.crow, self.col, self.values, dense)
+        if _reads_16_bits(dense, self.values):
+            from netfold.learn.kernels import csr_product
+
+            return csr_product(self.crow, self.col, self.values, dense)
         products = [_csr_matmul(self.crow, col, self.values, part) for col, part in self._widened(dense)]
         return torch.cat(products, dim=1)
 
@@ -168,6 +172,10 @@ class SparseRows:
 
     def sampled(self, left: Tensor, right: Tensor) -> Tensor:
         """left_i · right_j at every entry (i, j): nnz values, in O(nnz h); of 16 bits summed in those of the rows."""
+        if right.dtype == torch.bfloat16 and _reads_16_bits(right, left):
+            from netfold.learn.kernels import sampled_product
+
+            return sampled_product(self.crow, self.col, left.contiguous(), right)
         if right.dtype == torch.bfloat16:
             sums, first = torch.zeros_like(self.values), 0
             for col, part in self._widened(right):
@@ -393,8 +401,17 @@ def _has_kernel(crow: Tensor, values: Tensor, dense: Tensor) -> bool:
 
 def _reads_some(dense: Tensor, values: Tensor) -> bool:
     """Whether a GPU has a kernel that reads some rows of this table."""
-    plain = dense.dtype == values.dtype == torch.float32 and dense.is_contiguous()
-    if not dense.is_cuda or not plain or not _has_triton():
+    return dense.dtype == torch.float32 and _is_held(dense, values)
+
+
+def _reads_16_bits(dense: Tensor, values: Tensor) -> bool:
+    """Whether a GPU has a kernel that widens the rows of this table, in 16 bits, as it reads them."""
+    return dense.dtype == torch.bfloat16 and _is_held(dense, values)
+
+
+def _is_held(dense: Tensor, values: Tensor) -> bool:
+    """Whether a kernel's program can hold rows of this table, and sum in 32 bits."""
+    if not (dense.is_cuda and values.dtype == torch.float32 and dense.is_contiguous() and _has_triton()):
         return False
     from netfold.learn.kernels import WIDEST
 

@@ -164,7 +164,7 @@ def counts_by_type(
 
 def co_occurrences_on(rows: Sequence[Ints], n: int, device: torch.device | str) -> sparse.csr_array:
     """As `co_occurrences` (n x n), all pairs sorted and counted at once, where a GPU has room for them."""
-    parts = [torch.from_numpy(np.asarray(tuples, np.int64)).to(device) for tuples in rows]
+    parts = [torch.tensor(tuples, dtype=torch.int64, device=device) for tuples in rows]
     keys = torch.cat([t[:, a] * n + t[:, b] for t in parts for a, b in permutations(range(t.shape[1]), 2)])
     keys, counts = keys.sort().values.unique_consecutive(return_counts=True)  # type: ignore[no-untyped-call]
     wide = len(keys) >= 2**31

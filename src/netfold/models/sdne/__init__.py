@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SDNE"]
 
-_BY_SIZE = {"alpha": (1.0, 0.0), "lr": (0.003, 0.0003)}
+_BY_SIZE = {"alpha": (1.0, 0.0), "lr": (0.003, 0.0003), "tolerance": (1e-4, 0.0)}
 """Options that are None: what they are, and what of a very large graph.
 
 What so many vectors as there are dimensions can gain in the second order does not grow with the graph (the sum of as
 many squared singular values), while the first order does, with the links: from some size on it would shorten vectors
-and nothing else. Planted blocks of 10 million nodes: docs/benchmarks.md.
+and nothing else. Nor does the objective fall by a share that tells anything: vectors are the better for a rate that
+falls to 0. Planted blocks of 10 million nodes: docs/benchmarks.md.
 """
 
 
@@ -176,7 +177,12 @@ class SDNE(Embedder["SDNENetwork"]):
     )
     schedule: str = training("schedule")
     batch_size: int | None = training("batch_size")
-    tolerance: float = training("tolerance")
+    tolerance: float | None = training(
+        "tolerance",
+        default=None,
+        help="training has converged when the objective improves by less than this share; None takes 0.0001, and above "
+        "5 million nodes 0: never before the last epoch",
+    )
     patience: int = training("patience")
     held_out: float = training("held_out")
 
@@ -311,12 +317,13 @@ class SDNE(Embedder["SDNENetwork"]):
             network.written = rows.tocsc()
             network.written.sort_indices()
         of = batches(rows, network, self.batch_size, targets=targets, dropout=self.dropout, block=block)
+        sized = self._sized(data)
         return Problem(
             network,
             lambda epoch: of(self._generator(2, epoch)),
-            [Block(network.trained, self.optimizer, self._sized(data)["lr"])],
+            [Block(network.trained, self.optimizer, sized["lr"])],
             self.schedule,
-            0.0 if self.dropout else self.tolerance,  # what is dropped moves the objective up and down
+            0.0 if self.dropout else sized["tolerance"],  # what is dropped moves the objective up and down
             self.patience,
             math.ceil(data.graph.n_nodes / (self.batch_size or data.graph.n_nodes)),
         )
@@ -378,7 +385,7 @@ class SDNE(Embedder["SDNENetwork"]):
         ranks = graph.ranks
         largest = ranks.most(max([0.0, *(float(graph.rows(p).data.max(initial=0)) for p in graph.parts)]))
         facts: dict[str, Any] = {"n_nodes": graph.m, "n_all": graph.n_nodes}
-        lr = self._by_size(graph.n_nodes)["lr"]
+        sized = self._by_size(graph.n_nodes)
         unit = extreme_unit(np.array([largest], np.float32))
         facts |= {} if unit == 1 else {"unit": unit}
         with torch.device("meta"):
@@ -392,9 +399,9 @@ class SDNE(Embedder["SDNENetwork"]):
         return Problem(
             network,
             lambda epoch: [epoch],
-            [Block(list(network.parameters()), self.optimizer, lr, empty=room.state)],
+            [Block(list(network.parameters()), self.optimizer, sized["lr"], empty=room.state)],
             self.schedule,
-            0.0 if self.dropout else self.tolerance,
+            0.0 if self.dropout else sized["tolerance"],
             self.patience,
         )
 
