@@ -15,7 +15,8 @@ from torch import Tensor
 from netfold.learn.draws import FIRST, SECOND, STEP
 
 __all__ = [
-    "WIDEST", "WIDTHS", "add_segments", "csr_product", "lstm_backward", "lstm_forward", "sampled_product", "some_product",
+    "WIDEST", "WIDTHS", "add_segments", "csr_product", "lstm_backward", "lstm_forward", "sampled_product",
+    "some_product",
 ]  # fmt: skip
 
 _COLUMNS = 256
