@@ -87,6 +87,7 @@ def _of_folder(folder: Path) -> dict[str, Any]:
         facts |= (
             _versions(folder)
             | _sort(run["graph"])
+            | _scaled_weights(run["graph"])
             | _scaled_attributes(run["graph"])
             | {"epochs": len(history), "losses": losses}
         )
@@ -107,6 +108,14 @@ def _versions(folder: Path) -> dict[str, Any]:
 
     stream = Evolving.open(folder)
     return {"nodes_now": len(stream.embedding_), "version": stream.version}
+
+
+def _scaled_weights(graph: dict[str, Any]) -> dict[str, str]:
+    """How weights of edges were read, where not as they are."""
+    from netfold.embedder.problem import weight_unit_of
+
+    unit = weight_unit_of(graph)
+    return {} if unit is None else {"weights": f"log(1 + w / {unit:g})"}
 
 
 def _held_out(graph: dict[str, Any]) -> dict[str, str]:

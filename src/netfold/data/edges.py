@@ -23,6 +23,7 @@ __all__ = [
     "keys_of",
     "linked_nodes",
     "links",
+    "median_weight",
     "neighbor_counts",
     "pair_times",
     "pairs_of",
@@ -327,6 +328,16 @@ def _summed(pieces: list[EdgePiece], weights: npt.NDArray[Any], n: int, directed
     matrix.data = in_float32(matrix.data)
     matrix.eliminate_zeros()
     return matrix if directed else _mirrored(matrix)
+
+
+def median_weight(weights: npt.NDArray[np.float32]) -> float:
+    """The lower of two in the middle, where there are two: one that an edge has.
+
+    >>> median_weight(np.array([5, 1, 3, 900], np.float32))
+    3.0
+    """
+    middle = (len(weights) - 1) // 2
+    return float(weights[0] if weights.min() == weights.max() else np.partition(weights, middle)[middle])
 
 
 def in_float32(weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

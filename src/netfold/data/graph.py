@@ -422,6 +422,18 @@ class Graph:
             digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
 
+    def with_logarithms(self, unit: float) -> Graph:
+        """The same edges, each weighing log(1 + w / unit): for what reads weights where a few drown all others.
+
+        The fingerprint stays: it is the same graph, read otherwise. Times and what was read of a table are left out.
+        """
+        a = self.adjacency
+        scaled = in_float32(np.log1p(a.data.astype(np.float64) / unit))
+        matrix = sparse.csr_array((scaled, a.indices, a.indptr), shape=a.shape)
+        other = Graph(matrix, self.nodes, directed=self.directed, attributes=self.attributes)
+        other.__dict__["fingerprint"] = self.fingerprint
+        return other
+
     def has_fingerprint(self, fingerprint: str | None) -> bool:
         """Whether a fingerprint is of this graph, or of this graph without its attributes."""
         return fingerprint is not None and fingerprint in (self.fingerprint, self.with_attributes(None).fingerprint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 from netfold._version import version
 from netfold.data.text import counted, html_box, html_facts, listed, svg_curves
 from netfold.embedder.options import Configured, config_to_json, holds, new_names, option, options
-from netfold.embedder.problem import Input, N, Problem, check_placed
+from netfold.embedder.problem import HEAVY, Input, N, Problem, check_placed, weight_unit_of
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -198,6 +198,10 @@ class Embedder(Configured, Generic[N]):
         device = device_named(self.device)
         bar = Progress(type(self).__name__) if progress else Progress.silent()
         _say_that_threads_spin(bar)
+        if data.weight_unit is not None:
+            bar.note("weights are read as log(1 + w / {:g}), the median (weight_scale='plain': as they are)")(
+                data.weight_unit
+            )
         sized = type(self)()._sized(data)
         later = {o.name: o.plain(o.default) for o in options(type(self))}  # of what checkpoints of before do not have
 
@@ -472,7 +476,9 @@ class Embedder(Configured, Generic[N]):
                 raise InputError("the graph has no edges; there is nothing to learn from")
         if later and known.n_edges:
             self._check_direction(known)
-        return Input(known, attributes=rows if later else attribute_rows(self, known))
+        unit = self._weight_unit(known, later=later)
+        read = known if unit is None else known.with_logarithms(unit)
+        return Input(read, attributes=rows if later else attribute_rows(self, known), weight_unit=unit)
 
     def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
         """What is trained, of what `_read` gave: the network, started on the CPU and then on its device, and batches.
@@ -506,6 +512,21 @@ class Embedder(Configured, Generic[N]):
         return torch.Generator().manual_seed(int(words[0] >> np.uint64(1)))
 
     # ---------------------------------------------------------------- for models that can do more
+
+    def _weight_unit(self, graph: Graph, *, later: bool) -> float | None:
+        """u, where it reads log(1 + w / u) in the place of weights w; None where it reads them as they are.
+
+        A later graph is read as the fitted one was.
+        """
+        from netfold.data.edges import median_weight
+
+        scale, weights = getattr(self, "weight_scale", "plain"), graph.adjacency.data
+        if later:
+            return weight_unit_of(self.graph_facts_)
+        if scale == "plain" or not len(weights):
+            return None
+        median = median_weight(weights)
+        return median if scale == "log" or float(weights.max()) >= HEAVY * median else None
 
     def _reads_attributes(self) -> bool:
         """Whether it reads, with these options, what is known about nodes beside their links."""

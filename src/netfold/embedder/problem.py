@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -13,19 +14,13 @@ from netfold.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from scipy import sparse
-
-    from netfold.data.nodes import Nodes
-    from netfold.data.scaling import Block
-
-__all__ = ["check_placed", "over_known"]
-
-
-if TYPE_CHECKING:
     import torch
+    from scipy import sparse
     from typing_extensions import TypeVar  # whose variables have defaults; only what checks types reads them
 
     from netfold.data.graph import Graph
+    from netfold.data.nodes import Nodes
+    from netfold.data.scaling import Block
     from netfold.embedder.attributes import AttributeRows
     from netfold.learn import training
 
@@ -36,7 +31,21 @@ else:
 
     G, N = TypeVar("G"), TypeVar("N", bound="torch.nn.Module")
 
-__all__ = ["G", "Input", "N", "Problem"]
+__all__ = ["HEAVY", "SCALED_APART", "G", "Input", "N", "Problem", "check_placed", "over_known", "weight_unit_of"]
+
+
+HEAVY = 100
+"""Times the median of all, from which on a weight drowns the others."""
+SCALED_APART = "weight_scale='log' asks for the median of all weights; take logarithms before the graph is cut"
+"""Why it is not spread."""
+
+
+def weight_unit_of(facts: Mapping[str, Any]) -> float | None:
+    """`Input.weight_unit`, of facts that may come from a file: a TypeError where no graph can have it."""
+    unit: Any = facts.get("weight_unit")
+    if unit is not None and not (type(unit) is float and 0 < unit < math.inf):
+        raise TypeError(f"its weights were divided by {unit!r}")
+    return None if unit is None else float(unit)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,12 +59,15 @@ class Input(Generic[G]):
     graph: G
     attributes: AttributeRows | None = dataclasses.field(default=None, kw_only=True)
     """What is known of the nodes beside their links, where the model reads it."""
+    weight_unit: float | None = dataclasses.field(default=None, kw_only=True)
+    """u, where the graph's weights are log(1 + w / u) of those that were given."""
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What must be known of the graph after it is gone, as json holds it: what the network is made from."""
         graph: Any = self.graph
         facts = {"fingerprint": graph.fingerprint, "n_nodes": graph.n_nodes, "directed": graph.directed}
+        facts |= {} if self.weight_unit is None else {"weight_unit": self.weight_unit}
         return facts if self.attributes is None else facts | {"attributes": self.attributes.facts}
 
     @property

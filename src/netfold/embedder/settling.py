@@ -107,7 +107,7 @@ def settled(
     if type(epochs) is not int or epochs < 0:
         raise InputError(f"epochs={epochs!r} is not a number of passes; give 0 or more")
     copy = type(model)(**model.get_params())
-    data = _as_fitted(model, copy._read(graph))
+    data = _as_fitted(model, _read_alike(model, graph))
     if data.facts.get("unit") != model.graph_facts_.get("unit"):
         raise InputError("the weights of today are of another scale than those that were fitted; refit the model")
     bar = Progress(type(model).__name__) if progress else Progress.silent()
@@ -136,6 +136,15 @@ def settled(
     if hasattr(model, "pair_score_"):
         copy.pair_score_ = model.pair_score_
     return copy
+
+
+def _read_alike(model: Embedder[Any], graph: Graph) -> Any:
+    """Today's graph, with its weights as those of the fitted one were read."""
+    if not hasattr(model, "weight_scale"):
+        return type(model)(**model.get_params())._read(graph)
+    unit = model.graph_facts_.get("weight_unit")
+    plain: Any = type(model)(**model.get_params() | {"weight_scale": "plain"})
+    return dataclasses.replace(plain._read(graph if unit is None else graph.with_logarithms(unit)), weight_unit=unit)
 
 
 def _as_fitted(model: Embedder[Any], data: Any) -> Any:

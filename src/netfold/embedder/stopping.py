@@ -54,7 +54,8 @@ def best_epochs(
         if getattr(model, "held_out", None) is None:  # nobody asked for it
             return {}
         raise
-    copy: Any = type(model)(**model.get_params() | {"held_out": 0.0})
+    as_read = {"weight_scale": "plain"} if hasattr(model, "weight_scale") else {}  # the graph has been read
+    copy: Any = type(model)(**model.get_params() | {"held_out": 0.0} | as_read)
     data = copy._read(rest)
     problem = copy._problem(data, device, progress)
     copy.network_, copy.graph_facts_ = problem.network, data.facts

@@ -1,4 +1,5 @@
-"""Options that several models have, each declared here, once: how a model is trained, and how skip-gram goes.
+"""Options that several models have, each declared here, once: how weights are read, how a model is trained, and how
+skip-gram goes.
 
 A model takes of these what it has, by `training` or `skipgram`, each where it stands in the model's own list: a base
 class would put all of them before what the model is known by.
@@ -11,7 +12,7 @@ from typing import Any
 
 from netfold.embedder.options import option
 
-__all__ = ["SkipGramOptions", "TrainingOptions", "skipgram", "training"]
+__all__ = ["SkipGramOptions", "TrainingOptions", "skipgram", "training", "weight_scale"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,17 @@ class SkipGramOptions(TrainingOptions):
 
 
 _AS_DECLARED: Any = object()
+
+
+def weight_scale() -> Any:
+    """The option of models that read a few very large weights by their logarithms."""
+    return option(
+        None,
+        "how weights of edges are read: plain (as they are) or log (log(1 + w / u), u their median); None takes log "
+        "where the largest is 100 times the median or more, as counts often are, and would drown all others",
+        choices=("plain", "log"),
+        type=str,
+    )
 
 
 def training(name: str, *, default: Any = _AS_DECLARED, help: str | None = None) -> Any:

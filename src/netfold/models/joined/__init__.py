@@ -117,7 +117,8 @@ class Joined(Computed["SideBySide"]):
             super()._read(self._shown_to(self, whole), embedding, later=later)
         models = self.parts_ if later else self._unfitted()
         reads = [model._read(self._shown_to(model, whole), later=later) for model in models]
-        return _Several(whole, reads, sum(model.dim for model in models))
+        unit = next((read.weight_unit for read in reads if read.weight_unit is not None), None)
+        return _Several(whole, reads, sum(model.dim for model in models), weight_unit=unit)
 
     def _reads_attributes(self) -> bool:
         return any(model._reads_attributes() for model in self._unfitted())

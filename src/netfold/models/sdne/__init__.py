@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
-from netfold.embedder.problem import Input, Problem, check_placed, over_known
-from netfold.embedder.training_options import training
+from netfold.embedder.problem import SCALED_APART, Input, Problem, check_placed, over_known, weight_unit_of
+from netfold.embedder.training_options import training, weight_scale
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from netfold.cluster.exchange import RankGraph
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
     from netfold.embedder.placing import KnownLinks
     from netfold.embedder.settling import NodeCodes
     from netfold.learn.progress import Progress
@@ -113,6 +114,7 @@ class SDNE(Embedder["SDNENetwork"]):
     attribute_beta: float = option(
         3.0, "weight of an attribute that is not 0 against one that is, in the reconstruction", at_least=1
     )
+    weight_scale: str | None = weight_scale()
     row_damping: float = option(
         0.0,
         "how far the links of a hub are weighed down where it is the row: q of the rows of D^-q S D^-p, which are then "
@@ -195,7 +197,7 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.data.graph import Graph
 
         self._check_fitted()
-        whole, nodes = Graph.of(graph), self.embedding_.nodes
+        whole, nodes = self._as_read(Graph.of(graph)), self.embedding_.nodes
         picked = whole.adjacency[rows]
         if whole.nodes != nodes:
             picked = over_known(picked, nodes.find(whole.nodes), len(nodes))
@@ -210,7 +212,7 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.data.graph import Graph
 
         self._check_fitted()
-        whole = Graph.of(graph)
+        whole = self._as_read(Graph.of(graph))
         if whole.nodes != self.embedding_.nodes:
             raise InputError("the graph has other nodes than the model, or in another order; give the known nodes")
         block = self._read_attributes(whole).block
@@ -220,6 +222,15 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.models.sdne.batches import with_two_steps
 
         return with_two_steps(decoded, whole, self.skip)
+
+    def _as_read(self, graph: Graph) -> Graph:
+        """A graph with its weights as those of the fitted one were read."""
+        unit = self.graph_facts_.get("weight_unit")
+        return graph if unit is None else graph.with_logarithms(unit)
+
+    def _weight_unit(self, graph: Graph, *, later: bool) -> float | None:
+        can_write = self.output == "linear" or self.weight_scale == "log"  # a sigmoid writes weights up to 1
+        return super()._weight_unit(graph, later=later) if later or can_write else None
 
     def resolved(self, graph: Any) -> SDNE:
         """With what stands in the place of None for a graph of so many nodes."""
@@ -242,7 +253,7 @@ class SDNE(Embedder["SDNENetwork"]):
 
     def _read(self, graph: Any, embedding: Any = None, *, later: bool = False) -> Input:
         read = super()._read(graph, embedding, later=later)
-        data = _Weighted(read.graph, attributes=read.attributes)
+        data = _Weighted(read.graph, attributes=read.attributes, weight_unit=read.weight_unit)
         if data.attributes is not None:
             self._check_attributes(data)
         heaviest = float(data.graph.adjacency.data.max(initial=0))
@@ -331,6 +342,8 @@ class SDNE(Embedder["SDNENetwork"]):
     def _unspread(self, *, directed: bool = False) -> str:
         if self.output != "linear":
             return "output='sigmoid' reads all columns of a row"
+        if self.weight_scale == "log":
+            return SCALED_APART
         if self.overlap:
             return "overlap needs the neighbors of neighbors, which other ranks have"
         if self.batch_size is not None:
@@ -409,6 +422,7 @@ class SDNE(Embedder["SDNENetwork"]):
         from netfold.embedder.attributes import scaling_tables, width_of
         from netfold.models.sdne.network import SDNENetwork
 
+        weight_unit_of(facts)
         unit = facts.get("unit", 1.0)
         if type(unit) is not float or not 0 < unit < 2.0**200:
             raise TypeError(f"its weights were multiplied by {unit!r}")

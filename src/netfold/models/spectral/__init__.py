@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Computed
 from netfold.embedder.options import option
-from netfold.embedder.problem import Input, check_placed, over_known
+from netfold.embedder.problem import SCALED_APART, Input, check_placed, over_known, weight_unit_of
+from netfold.embedder.training_options import weight_scale
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from netfold.cluster.exchange import RankGraph
     from netfold.cluster.room import Room
     from netfold.data.embedding import Embedding
+    from netfold.data.graph import Graph
     from netfold.data.scaling import Block
     from netfold.embedder.problem import Problem
     from netfold.learn.progress import Progress
@@ -102,6 +104,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
         "with γ X beside it) or smoothed (PᵏX, averages of it)",
         choices=(*_OF_LINKS, *_OF_ATTRIBUTES),
     )
+    weight_scale: str | None = weight_scale()
     power: float = option(
         2.0,
         "of the size of λ in the length of its eigenvector: 0 leaves all alike, 1 and more smooth along links",
@@ -143,7 +146,13 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
                 f"matrix={self.matrix!r} is of attributes, and the graph has none that say anything; give them, "
                 "graph.with_attributes(...) or --attributes FILE, or take matrix='laplacian'"
             )
-        return _Linked(read.graph, self._two_sided(read.graph.directed), attributes=read.attributes)
+        sides = self._two_sided(read.graph.directed)
+        return _Linked(read.graph, sides, attributes=read.attributes, weight_unit=read.weight_unit)
+
+    def _weight_unit(self, graph: Graph, *, later: bool) -> float | None:
+        if self.matrix == "log" and self.weight_scale == "log":
+            raise InputError("matrix='log' takes logarithms of weights itself; take matrix='adjacency' for other units")
+        return None if self.matrix == "log" else super()._weight_unit(graph, later=later)
 
     def _walks(self) -> bool:
         """Whether it follows walks further than the links of a node."""
@@ -155,6 +164,7 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
     def _network(self, facts: dict[str, Any]) -> SpectralNetwork | AttributeBasis | StepBlocks:
         from netfold.models.spectral.network import AttributeBasis, SpectralNetwork, StepBlocks
 
+        weight_unit_of(facts)
         if self.matrix == "grarep":
             return StepBlocks(facts["n_nodes"], self.dim)
         if self._reads_attributes():
@@ -230,6 +240,8 @@ class Spectral(Computed["SpectralNetwork | AttributeBasis | StepBlocks"]):
             return "of a directed graph it reads links in both directions, and a part has those that leave its nodes"
         if self._reads_attributes():
             return "attributes are read with the whole graph"
+        if self.weight_scale == "log":
+            return SCALED_APART
         if self._walks():
             return "window above 1 needs the neighbors of neighbors, which other ranks have"
         return "the SVD of ProNE's matrix is not spread" if self.matrix == "prone" else ""

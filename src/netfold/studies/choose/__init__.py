@@ -26,8 +26,6 @@ from netfold.studies.machine import machine
 __all__ = ["PURPOSES", "RULES", "Choice", "Cost", "Facts", "Rule", "choose", "neighborhood", "trial"]
 
 
-_UNEVEN = 100
-"""Times the median, from which a weight drowns the others."""
 _ENOUGH = 100
 """Links of which a tenth can say how pairs are best scored."""
 
@@ -139,8 +137,10 @@ class Choice:
             ),
             f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
             f"{name} reads no weights": name == "DegreeFeatures" and facts.weighted,
+            f"weights reach {facts.largest_weight:,.0f} times their median, and are read as log(1 + w / median); "
+            "weight_scale='plain' reads them as they are": facts.is_heavy and name in ("Spectral", "SDNE", "Joined"),
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
-                name not in ("DRNE", "DegreeFeatures", "DHNE") and facts.largest_weight >= _UNEVEN
+                facts.is_heavy and name not in ("DRNE", "DegreeFeatures", "DHNE", "Spectral", "SDNE", "Joined")
             ),
         }
         return [words for words, holds in notes.items() if holds]

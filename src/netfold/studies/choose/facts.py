@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from netfold.data.attributes import Attributes
 from netfold.data.checks import Ints
-from netfold.data.edges import links
+from netfold.data.edges import links, median_weight
 from netfold.data.graph import Graph
 from netfold.data.hypergraph import Hypergraph
 from netfold.data.nodes import Nodes
 from netfold.data.text import counted, printable
 from netfold.embedder.embedder import Embedder
+from netfold.embedder.problem import HEAVY
 from netfold.studies.machine import Meter
 from netfold.studies.plan import counted_memory
 
@@ -57,6 +58,11 @@ class Facts:
     attributes: tuple[str, ...] = ()
     """The names of what is known about nodes beside their links."""
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether a few weights drown all others."""
+        return self.largest_weight >= HEAVY
+
     def __str__(self) -> str:
         kind = f"{len(self.types)} types" if self.hyperedges else "directed" if self.directed else "undirected"
         noun = "hyperedges" if self.hyperedges else "edges"
@@ -91,7 +97,7 @@ def facts_of(data: Graph | Hypergraph, time_column: str | None = None, seed: int
         )
     near, weights = links(data, directed=False, weights=False, loops="drop"), data.adjacency.data
     degrees = np.diff(near.indptr).astype(np.float64)
-    spread = float(weights.max() / np.median(weights)) if len(weights) else 1.0
+    spread = float(weights.max()) / median_weight(weights) if len(weights) else 1.0
     return Facts(
         data.n_nodes,
         data.n_edges,
