@@ -12,7 +12,8 @@ import netfold as nf
 from netfold.embedder.problem import HEAVY
 from netfold.models import MODELS
 
-READERS = {"spectral": {"dim": 4}, "sdne": {"dim": 4, "hidden": (8,), "epochs": 4}}
+PLACING = {"spectral": {"dim": 4}, "sdne": {"dim": 4, "hidden": (8,), "epochs": 4}}
+READERS = PLACING | {"line": {"dim": 4, "epochs": 2}, "node2vec": {"dim": 4, "epochs": 2, "walks": 1, "length": 10}}
 
 
 def counts(heaviest: float, seed: int = 0) -> nf.Graph:
@@ -65,7 +66,7 @@ def test_the_unit_of_weights_does_not_matter():
     np.testing.assert_array_equal(vectors("spectral", graph), vectors("spectral", scaled))
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", PLACING)
 def test_new_nodes_are_read_as_the_fitted_ones_were(name, tmp_path):
     graph = counts(5_000.0)
     unit = float(np.median(graph.adjacency.data))
@@ -102,12 +103,14 @@ def test_settling_keeps_the_unit_of_the_fit():
     assert copy.weight_scale is None
 
 
-def test_held_out_links_are_of_weights_read_once():
+@pytest.mark.parametrize("name", ["sdne", "node2vec"])
+def test_held_out_links_are_of_weights_read_once(name):
     graph = counts(5_000.0)
     asked = {"held_out": 0.2, "epochs": 2}
-    one = made("sdne", **asked).fit(graph, progress=False)
-    two = made("sdne", weight_scale="log", **asked).fit(graph, progress=False)
-    assert one.held_out_ == two.held_out_
+    one = made(name, **asked).fit(graph, progress=False)
+    two = made(name, weight_scale="log", **asked).fit(graph, progress=False)
+    by_itself = made(name, weight_scale="plain", **asked).fit(by_hand(graph), progress=False)
+    assert one.held_out_ == two.held_out_ == by_itself.held_out_
 
 
 def test_it_is_said(caplog, tmp_path, capsys):
@@ -149,3 +152,15 @@ def test_a_sigmoid_reads_weights_up_to_one_as_they_are():
     small = nf.Graph(graph.adjacency / np.float32(5_000), graph.nodes)
     model = made("sdne", output="sigmoid").fit(small, progress=False)
     assert "weight_unit" not in model.graph_facts_
+
+
+def test_parts_are_read_as_they_are_unless_it_is_said(tmp_path):
+    graph, csv, folder = counts(5_000.0), tmp_path / "edges.csv", str(tmp_path / "big.parts")
+    entries = graph.adjacency.tocoo()
+    triples = zip(*entries.coords, entries.data, strict=True)
+    lines = [f"n{i},n{j},{w:g}" for i, j, w in triples if i < j]
+    csv.write_text("source,target,weight\n" + "\n".join(lines) + "\n")
+    nf.prepare(csv, folder, parts=2)
+    assert "weight_unit" not in made("spectral").fit(folder, progress=False).graph_facts_
+    asked = made("spectral", weight_scale="log").fit(folder, progress=False)  # in one process: as any graph
+    assert asked.graph_facts_["weight_unit"] == 3.0 and "median of all weights" in asked._unspread()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
-from netfold.embedder.problem import Input, Problem
-from netfold.embedder.training_options import skipgram
+from netfold.embedder.problem import SCALED_APART, Input, Problem, weight_unit_of
+from netfold.embedder.training_options import skipgram, weight_scale
 from netfold.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class LINE(Embedder["LINENetwork"]):
         "of proximity: first, second, or both, each with half of the dimensions",
         choices=("first", "second", "both"),
     )
+    weight_scale: str | None = weight_scale()
     samples: int | None = option(
         None,
         "links drawn an epoch, with probability in proportion to weight; None: as many as there are, at least 10,000",
@@ -112,7 +113,7 @@ class LINE(Embedder["LINENetwork"]):
         return expected_traffic(degrees, step / ranks, steps, ranks, 8 * self.dim, 8 * self.dim)
 
     def _unspread(self, *, directed: bool = False) -> str:
-        return ""
+        return SCALED_APART if self.weight_scale == "log" else ""
 
     def _spread(self, graph: RankGraph, room: Room, progress: Progress, *, resumed: bool = False) -> Problem[Any]:
         from netfold.cluster.skipgram import both_degrees, link_steps, rank_start
@@ -217,6 +218,7 @@ class LINE(Embedder["LINENetwork"]):
     def _network(self, facts: dict[str, Any]) -> LINENetwork:
         from netfold.models.line.network import LINENetwork
 
+        weight_unit_of(facts)
         widths = {"first": (self.dim, 0), "second": (0, self.dim), "both": (self.dim // 2, self.dim // 2)}
         return LINENetwork(facts["n_nodes"], *widths[self.order])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from netfold.embedder.embedder import Embedder
 from netfold.embedder.options import option
-from netfold.embedder.problem import Input, Problem
-from netfold.embedder.training_options import skipgram
+from netfold.embedder.problem import SCALED_APART, Input, Problem, weight_unit_of
+from netfold.embedder.training_options import skipgram, weight_scale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     free_vectors: ClassVar[bool] = True
 
     epochs: int = option(10, "passes over all nodes, each with new walks", at_least=0)
+    weight_scale: str | None = weight_scale()
     p: float = skipgram("p")
     q: float = skipgram("q")
     walks: int = option(
@@ -90,6 +91,8 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     def _unspread(self, *, directed: bool = False) -> str:
         if not 1 / _MOST_ROUNDS <= self.q <= _MOST_ROUNDS:
             return f"with q={self.q:g} most steps of a walk would be refused, and each asks other ranks again"
+        if self.weight_scale == "log":
+            return SCALED_APART
         return "held_out asks for pairs of nodes that different ranks have" if self.held_out else ""
 
     def _bytes(self, nodes: int, arcs: int, ranks: int = 1) -> int:
@@ -225,6 +228,7 @@ class Node2Vec(Embedder["Node2VecNetwork"]):
     def _network(self, facts: dict[str, Any]) -> Node2VecNetwork:
         from netfold.models.node2vec.network import Node2VecNetwork
 
+        weight_unit_of(facts)
         return Node2VecNetwork(facts["n_nodes"], self.dim)
 
     def _embed(self, data: Input) -> Embedding:

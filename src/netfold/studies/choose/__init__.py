@@ -124,6 +124,7 @@ class Choice:
     def _notes(self) -> list[str]:
         """What in these data speaks against the choice, or must be known with it."""
         facts, name = self.facts, type(self.model).__name__
+        scales = hasattr(self.model, "weight_scale") or name == "Joined"
         notes = {
             f"edges have times ({facts.time_column}): judge by holding out the latest ones, not random ones": (
                 facts.time_column and self.task in ("link", "new-nodes")
@@ -138,9 +139,9 @@ class Choice:
             f"{name} reads neither weights nor directions": name == "DRNE" and (facts.weighted or facts.directed),
             f"{name} reads no weights": name == "DegreeFeatures" and facts.weighted,
             f"weights reach {facts.largest_weight:,.0f} times their median, and are read as log(1 + w / median); "
-            "weight_scale='plain' reads them as they are": facts.is_heavy and name in ("Spectral", "SDNE", "Joined"),
+            "weight_scale='plain' reads them as they are": facts.is_heavy and scales,
             f"weights reach {facts.largest_weight:,.0f} times their median: take roots or logarithms first": (
-                facts.is_heavy and name not in ("DRNE", "DegreeFeatures", "DHNE", "Spectral", "SDNE", "Joined")
+                facts.is_heavy and not scales and name not in ("DRNE", "DegreeFeatures", "DHNE")
             ),
         }
         return [words for words, holds in notes.items() if holds]
