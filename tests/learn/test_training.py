@@ -159,6 +159,9 @@ def objectives(*values: float) -> list[dict[str, float]]:
         ((-10.0, -10.5), 0.1, 1, True),  # 0.5 < 0.1 * |-10|
         ((-10.0, -12.0), 0.1, 1, False),
         ((0.0, 0.0), 0.1, 1, False),  # 0 < 0 does not hold: nothing to take a share of
+        ((1.0, 40.0, 30.0, 20.0, 15.0), 0.01, 4, False),  # first steps led up, and it is on its way back
+        ((1.0, 40.0, 15.0, 15.0, 15.0), 0.01, 4, True),  # it was, and is no more
+        ((10.0, 10.05, 10.04, 10.02, 10.01), 0.001, 4, True),  # by less than a hundredth above: noise
         ((10.0, 10.0, 11.0), 0.0, 1, False),  # no tolerance: never, even where it gets worse
     ],
 )

@@ -426,6 +426,10 @@ class Graph:
         """The same edges, each weighing log(1 + w / unit): for what reads weights where a few drown all others.
 
         The fingerprint stays: it is the same graph, read otherwise. Times and what was read of a table are left out.
+
+        >>> graph = Graph.from_edges([("a", "b", 2.0), ("b", "c", 5000.0)]).with_logarithms(2.0)
+        >>> [round(float(graph.adjacency[1, i]), 3) for i in (0, 2)]
+        [0.693, 7.824]
         """
         a = self.adjacency
         scaled = in_float32(np.log1p(a.data.astype(np.float64) / unit))

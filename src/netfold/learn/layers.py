@@ -80,7 +80,7 @@ _SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """From the gradient at what each gives, and that, to the gradient at what it was given."""
 
 
-_WIDENED = {"cpu": PIECE["cpu"], "cuda": 1 << 25}
+_WIDENED = {"cpu": PIECE["cpu"], "cuda": losses.WIDENED}
 """How many numbers of a table in 16 bits are made such of 32 at a time."""
 
 

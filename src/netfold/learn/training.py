@@ -272,10 +272,24 @@ def _run_epoch(network: Network, batches: Iterable[Any], optimizers: list[torch.
     return {"epoch": epoch + 1, **record, "objective": sum(record.values()), "seconds": time.perf_counter() - start}
 
 
+_ABOVE = 0.01
+"""The share above its best from which on an objective that falls is on its way back, and no noise."""
+
+
 def converged(history: Sequence[Record], tolerance: float, patience: int) -> bool:
-    """Whether the best objective of the last `patience` epochs improves on the best before by less than a share."""
+    """Whether the best objective of the last `patience` epochs improves on the best before by less than a share.
+
+    First steps may lead far up from a good start: while an objective is above its best, and still falls by that share
+    within half of these epochs, it has not arrived.
+    """
     if tolerance <= 0 or len(history) <= patience:
         return False
-    before = min(r["objective"] for r in history[:-patience])
-    lately = min(r["objective"] for r in history[-patience:])
-    return before - lately < tolerance * abs(before)
+    values = [r["objective"] for r in history]
+    before, lately = min(values[:-patience]), min(values[-patience:])
+    if before - lately >= tolerance * abs(before):
+        return False
+    half = patience // 2
+    if not half or lately - before <= _ABOVE * abs(before):
+        return True
+    earlier, later = min(values[-patience:-half]), min(values[-half:])
+    return earlier - later < tolerance * abs(earlier)

@@ -486,8 +486,8 @@ SPACE = (
     Entrant("spectral", {"matrix": "ppmi"}, "the SVD of what walks see together", _PLACES),
     Entrant("spectral", {"matrix": "log"}, "the SVD of the logarithm of weights", _PLACES, lambda x: x.weighted),
     Entrant(
-        "spectral", {"matrix": "ppmi", "weight_scale": "plain"}, "of walks by weights as they are", _PLACES,
-        lambda x: x.is_heavy,
+        "spectral", {"matrix": "ppmi", "weight_scale": "plain"}, "what walks see together, by weights as they are",
+        _PLACES, lambda x: x.is_heavy,
     ),
     Entrant(
         "spectral", {"matrix": "adjacency", "dim": 32}, "fewer numbers say less, and guess more",
