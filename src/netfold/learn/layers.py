@@ -18,7 +18,7 @@ from torch.nn import functional
 from netfold.learn import losses
 from netfold.learn.draws import TABLE, uniform
 from netfold.learn.optimizers import grad_of
-from netfold.learn.sparse_rows import PIECE, SomeRows, SparseRows
+from netfold.learn.sparse_rows import PIECE, WIDENED, SomeRows, SparseRows
 
 __all__ = [
     "ACTIVATIONS",
@@ -80,17 +80,13 @@ _SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """From the gradient at what each gives, and that, to the gradient at what it was given."""
 
 
-_WIDENED = {"cpu": PIECE["cpu"], "cuda": losses.WIDENED}
-"""How many numbers of a table in 16 bits are made such of 32 at a time."""
-
-
 def _in_32_bits(table: Tensor, at: slice) -> Iterator[tuple[slice, Tensor]]:
     """Some rows of a table: all at once where it has 32 bits or more, else so many at a time as are soon widened."""
     start, stop, _ = at.indices(len(table))
     if table.dtype != torch.bfloat16:
         yield at, table[at]
         return
-    size = max(1, _WIDENED[table.device.type] // table.shape[1])
+    size = max(1, WIDENED[table.device.type] // table.shape[1])
     for first in range(start, stop, size):
         part = slice(first, min(first + size, stop))
         yield part, table[part].float()

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from netfold.learn.sparse_rows import WIDENED
+
 __all__ = [
-    "WIDENED", "direction_risk", "empirical_risk", "first_order", "half_squares", "nonzero_squares",
-    "second_order_correction", "triplet_energies", "tuple_cross_entropy", "weighed_squares",
+    "direction_risk", "empirical_risk", "first_order", "half_squares", "nonzero_squares", "second_order_correction",
+    "triplet_energies", "tuple_cross_entropy", "weighed_squares",
 ]  # fmt: skip
 
 
 _MANY, _BLOCK = 1 << 20, 1 << 16
 """More numbers than the first are summed in float32 as many as the second at a time."""
-WIDENED = 1 << 25
-"""So many numbers of 16 bits does a GPU make such of 32 at a time."""
 
 
 def second_order_correction(output: Tensor, target: Tensor, beta: float, zeros: Tensor | float = 1.0) -> Tensor:
@@ -53,7 +53,7 @@ def half_squares(weights: Iterable[Tensor]) -> Tensor:
 def _squares(x: Tensor) -> Tensor:
     """Σ x², of many numbers in blocks: one sum in float32 of 50 million is off by 0.3%, as each new term is cut off."""
     if x.dtype == torch.bfloat16:
-        parts = torch.split(x, WIDENED if x.is_cuda else _BLOCK)
+        parts = torch.split(x, WIDENED["cuda"] if x.is_cuda else _BLOCK)
         return torch.stack([_squares(part.float()) for part in parts]).double().sum().float()
     if x.is_cuda:
         length: Tensor = torch.linalg.vector_norm(x, dtype=torch.float64)

@@ -22,7 +22,7 @@ from torch.nn import functional
 from netfold.learn.draws import kept, share_of_24_bits
 
 __all__ = [
-    "PIECE", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "cached_parts", "dropped", "generator_on",
+    "PIECE", "WIDENED", "DenseBeside", "SomeRows", "SparseRows", "add_rows", "cached_parts", "dropped", "generator_on",
     "in_chunks", "parts", "product_in_chunks",
 ]  # fmt: skip
 
@@ -32,10 +32,12 @@ PIECE = {"cpu": 1 << 21, "cuda": 1 << 30}
 On the CPU 8 MiB: what the C library hands out again at once; larger ones it fetches from the system page by page,
 every time, and they fall out of the cache besides.
 """
+WIDENED = {"cpu": PIECE["cpu"], "cuda": 1 << 25}
+"""How many numbers of a table in 16 bits are made such of 32 at a time."""
 _IN_CACHE = 1 << 19
 """Numbers of a long block that are worked on at a time on the CPU, so that a second pass finds them in the cache."""
-_WIDENED = 32
-"""So many columns of a table in 16 bits are made such of 32 at a time."""
+_COLUMNS = 32
+"""So many columns of a table in 16 bits at a time, where products read it by columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +196,7 @@ class SparseRows:
         Where few columns of X have entries, all columns of just those rows of the table, among which entries are.
         """
         if self.touched is None or not len(self.touched):
-            for part in torch.split(table, _WIDENED, dim=1):
+            for part in torch.split(table, _COLUMNS, dim=1):
                 yield self.col, part.to(self.values.dtype)
         else:
             col = torch.searchsorted(self.touched, self.col.long()).to(self.col.dtype)
