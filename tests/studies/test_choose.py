@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ GRAPHS = [
     for paths in (100.0, 1e12)
 ] + [Facts(50, edges, hyperedges=True, types=("a", "b")) for edges in (90, 10**5)]  # fmt: skip
 SHARING = Facts(5000, 25000, two_steps=100.0, mean_degree=10.0, clustering=0.6)
+SIMILAR = Facts(500, 100_000, two_steps=100.0, mean_degree=400.0, weighted=True)
 KNOWN = Facts(50, 250, two_steps=100.0, attributes=("word",))
 
 
@@ -33,7 +35,7 @@ KNOWN = Facts(50, 250, two_steps=100.0, attributes=("word",))
 def test_every_rule_is_taken_for_some_data_and_has_settings_that_the_model_takes(rule: Any) -> None:
     assert MODELS[rule.model](**rule.settings).get_params().items() >= dict(rule.settings).items()
     taken = [x for x in GRAPHS if not (x.hyperedges and rule.task in ("roles", "uncertainty")) and rule.task != "cold"]
-    taken += [KNOWN, SHARING]
+    taken += [KNOWN, SHARING, SIMILAR]
     assert any(rule_for(rule.task, x) is rule for x in taken)
     assert rule.why and rule.but and set(rule.others) <= set(MODELS)
 
@@ -64,6 +66,16 @@ def test_every_task_has_a_rule_for_all_data() -> None:
             else:
                 assert rule_for(task, facts).task == task
         assert rule_for(task, KNOWN).task == task
+
+
+def test_weights_between_most_pairs_are_read_as_similarities() -> None:
+    rng = np.random.default_rng(0)
+    alike = rng.random((40, 40))
+    every = nf.Graph.from_scipy(np.triu(alike, 1) + np.triu(alike, 1).T)
+    assert choose(every, "classify", probe=False).model.get_params()["matrix"] == "ppmi"
+    for other in (dataclasses.replace(SIMILAR, weighted=False), dataclasses.replace(SIMILAR, mean_degree=120.0)):
+        assert rule_for("classify", other).model == "joined"
+    assert rule_for("link", SIMILAR).settings == {"matrix": "normalized"}
 
 
 def test_the_page_has_the_rules() -> None:

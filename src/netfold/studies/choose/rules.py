@@ -138,6 +138,16 @@ def _shared(facts: Facts) -> float:
     return facts.clustering * facts.mean_degree
 
 
+_SIMILAR = 0.25
+"""The share of all pairs that are linked, from which on weights, and not links, say who belongs together: similarities
+have nearly all, graphs of counts that were tried at most a twentieth."""
+
+
+def _are_similarities(facts: Facts) -> bool:
+    """Whether a graph looks like a matrix of similarities."""
+    return facts.weighted and facts.mean_degree >= _SIMILAR * (facts.nodes - 1)
+
+
 def _can_list(facts: Facts) -> bool:
     """Whether paths of two steps can be listed, and hundreds of epochs paid."""
     return facts.two_steps <= _MANY_PATHS and facts.nodes <= _LARGE
@@ -255,6 +265,16 @@ RULES = (
         ("sdne", "dvne", "node2vec"),
     ),
     # ---------------------------------------------------------------- classes
+    Rule(
+        "classify", _are_similarities, "weights, and a quarter of all pairs linked: similarities",
+        "spectral", {"matrix": "ppmi"},
+        "how much likelier a link is than by chance says more than how heavy it is, where all are linked: with a tenth "
+        "of the classes known, of documents .94 (the smoothest vectors .93, both ends of the spectrum .87), of digits "
+        ".87 (.83, .75) and .89 (.87, .85)",
+        "on two small sets all were level; a graph of each node's nearest ones is another question",
+        (),
+        ("sdne", "node2vec"),
+    ),
     Rule(
         "classify", lambda x: x.nodes <= _LARGE, "up to 200,000 nodes",
         "joined", {"of": _BOTH_ENDS},
