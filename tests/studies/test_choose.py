@@ -73,8 +73,11 @@ def test_weights_between_most_pairs_are_read_as_similarities() -> None:
     alike = rng.random((40, 40))
     every = nf.Graph.from_scipy(np.triu(alike, 1) + np.triu(alike, 1).T)
     assert choose(every, "classify", probe=False).model.get_params()["matrix"] == "ppmi"
-    for other in (dataclasses.replace(SIMILAR, weighted=False), dataclasses.replace(SIMILAR, mean_degree=120.0)):
-        assert rule_for("classify", other).model == "joined"
+    others: tuple[dict[str, Any], ...] = (
+        {"weighted": False}, {"mean_degree": 120.0}, {"directed": True}, {"largest_weight": 100.0},
+    )  # fmt: skip
+    for other in others:
+        assert rule_for("classify", dataclasses.replace(SIMILAR, **other)).model == "joined"
     assert rule_for("link", SIMILAR).settings == {"matrix": "normalized"}
 
 

@@ -422,8 +422,8 @@ class Graph:
             digest.update(self.attributes.fingerprint.encode())
         return digest.hexdigest()
 
-    def with_logarithms(self, unit: float) -> Graph:
-        """The same edges, each weighing log(1 + w / unit): for what reads weights where a few drown all others.
+    def with_logarithms(self, unit: float | None) -> Graph:
+        """The same edges, each weighing log(1 + w / unit), for where a few weights drown all others; None: as it is.
 
         The fingerprint stays: it is the same graph, read otherwise. Times and what was read of a table are left out.
 
@@ -431,6 +431,8 @@ class Graph:
         >>> [round(float(graph.adjacency[1, i]), 3) for i in (0, 2)]
         [0.693, 7.824]
         """
+        if unit is None:
+            return self
         a = self.adjacency
         scaled = in_float32(np.log1p(a.data.astype(np.float64) / unit))
         matrix = sparse.csr_array((scaled, a.indices, a.indptr), shape=a.shape)

@@ -477,8 +477,9 @@ class Embedder(Configured, Generic[N]):
         if later and known.n_edges:
             self._check_direction(known)
         unit = self._weight_unit(known, later=later)
-        read = known if unit is None else known.with_logarithms(unit)
-        return Input(read, attributes=rows if later else attribute_rows(self, known), weight_unit=unit)
+        return Input(
+            known.with_logarithms(unit), attributes=rows if later else attribute_rows(self, known), weight_unit=unit
+        )
 
     def _problem(self, data: Any, device: torch.device, progress: Progress, *, resumed: bool = False) -> Problem[N]:
         """What is trained, of what `_read` gave: the network, started on the CPU and then on its device, and batches.

@@ -144,7 +144,7 @@ def _read_alike(model: Embedder[Any], graph: Graph) -> Any:
         return type(model)(**model.get_params())._read(graph)
     unit = model.graph_facts_.get("weight_unit")
     plain: Any = type(model)(**model.get_params() | {"weight_scale": "plain"})
-    return dataclasses.replace(plain._read(graph if unit is None else graph.with_logarithms(unit)), weight_unit=unit)
+    return dataclasses.replace(plain._read(graph.with_logarithms(unit)), weight_unit=unit)
 
 
 def _as_fitted(model: Embedder[Any], data: Any) -> Any:

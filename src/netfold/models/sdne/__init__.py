@@ -225,8 +225,7 @@ class SDNE(Embedder["SDNENetwork"]):
 
     def _as_read(self, graph: Graph) -> Graph:
         """A graph with its weights as those of the fitted one were read."""
-        unit = self.graph_facts_.get("weight_unit")
-        return graph if unit is None else graph.with_logarithms(unit)
+        return graph.with_logarithms(self.graph_facts_.get("weight_unit"))
 
     def _weight_unit(self, graph: Graph, *, later: bool) -> float | None:
         can_write = self.output == "linear" or self.weight_scale == "log"  # a sigmoid writes weights up to 1

@@ -140,12 +140,13 @@ def _shared(facts: Facts) -> float:
 
 _SIMILAR = 0.25
 """The share of all pairs that are linked, from which on weights, and not links, say who belongs together: similarities
-have nearly all, graphs of counts that were tried at most a twentieth."""
+have nearly all, graphs of counts that were tried at most .06."""
 
 
 def _are_similarities(facts: Facts) -> bool:
-    """Whether a graph looks like a matrix of similarities."""
-    return facts.weighted and facts.mean_degree >= _SIMILAR * (facts.nodes - 1)
+    """Whether a graph looks like a matrix of similarities: what flows has directions, and counts have a heavy tail."""
+    dense = facts.mean_degree >= _SIMILAR * (facts.nodes - 1)
+    return dense and facts.weighted and not facts.directed and not facts.is_heavy
 
 
 def _can_list(facts: Facts) -> bool:
@@ -266,7 +267,7 @@ RULES = (
     ),
     # ---------------------------------------------------------------- classes
     Rule(
-        "classify", _are_similarities, "weights, and a quarter of all pairs linked: similarities",
+        "classify", _are_similarities, "similarities: even weights, no directions, a quarter of all pairs linked",
         "spectral", {"matrix": "ppmi"},
         "how much likelier a link is than by chance says more than how heavy it is, where all are linked: with a tenth "
         "of the classes known, of documents .94 (the smoothest vectors .93, both ends of the spectrum .87), of digits "
